@@ -15,7 +15,7 @@ from skgraded._input.queries import query_codes
 from skgraded.cli._columns import rename_columns
 from skgraded.datasets.join import trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
-from skgraded.datasets.table_files import Names, read_columns
+from skgraded.datasets.table_files import read_columns
 from skgraded.datasets.text_files import BOM, check_path, unpacked
 from skgraded.datasets.trec import DATA, HEAD, read_qrels_table, read_run_table, run_names
 from skgraded.large.batches import evaluate_batches
@@ -159,7 +159,8 @@ def _evaluate_letor(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
 
 
 def _evaluate_table(source: Any, args: Namespace) -> dict[str, Evaluation]:
-    names = Names(
+    table = read_columns(
+        source,
         args.query_column,
         args.grade_column,
         list(args.systems.values()),
@@ -167,11 +168,12 @@ def _evaluate_table(source: Any, args: Namespace) -> dict[str, Evaluation]:
         advice=" Name the columns with --query-column, --grade-column and --score-column, or pass "
         "runs after the qrels.",
         allow_unjudged=args.unjudged_documents is not None,
+        progress=args.progress,
     )
-    table = read_columns(source, names, args.progress)
-    document = None if table.document is None else table.document.astype(str)
-    scores = dict(zip(args.systems, table.scores.values(), strict=True))
-    return _evaluate_rows(source, table.grade, scores, table.query, document, args)
+    document = table[args.document_column].astype(str) if args.document_column else None
+    scores = {name: table[column] for name, column in args.systems.items()}
+    query, grade = table[args.query_column], table[args.grade_column]
+    return _evaluate_rows(source, grade, scores, query, document, args)
 
 
 def _evaluate_rows(

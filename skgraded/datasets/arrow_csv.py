@@ -17,14 +17,10 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 
 
 def open_table(
-    file: Any,
-    n_blank: int,
-    separator: str,
-    types: Mapping[str, Any],
-    null_values: Sequence[str] = (),
+    file: Any, n_blank: int, separator: str, types: Mapping[str, Any]
 ) -> csv.CSVStreamingReader:
     """Open a CSV file below `n_blank` blank lines as batches; rows have at most `BLOCK` bytes."""
-    return csv.open_csv(file, *_options(n_blank, separator, types, null_values))
+    return csv.open_csv(file, *_options(n_blank, separator, types))
 
 
 def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, Any]) -> pa.Table:
@@ -33,17 +29,16 @@ def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, An
         return csv.read_csv(file, *_options(n_blank, separator, types))
 
 
-def _options(
-    n_blank: int, separator: str, types: Mapping[str, Any], null_values: Sequence[str] = ()
-) -> tuple[Any, ...]:
+def _options(n_blank: int, separator: str, types: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return options to read some columns, in which empty cells are null."""
     return (
         csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
         csv.ParseOptions(delimiter=separator, newlines_in_values=True),
         csv.ConvertOptions(
             include_columns=list(types),
             column_types=types,
-            null_values=list(null_values),
-            strings_can_be_null=bool(null_values),
+            null_values=[""],
+            strings_can_be_null=True,
         ),
     )
 
@@ -70,7 +65,7 @@ def _in_memory(data: bytes) -> Iterator[pa.BufferReader]:
         raise ValueError(str(error)) from None
 
 
-def joined(pieces: list[Any]) -> Any:
+def join_texts(pieces: list[Any]) -> Any:
     """Concatenate the chunks of a column into an array that pandas can factorize and index."""
     import pandas as pd
 

@@ -28,16 +28,8 @@ def entries_of_json(
             raise ValueError(f"split={split!r} requires MTEB's predictions, with {META!r}.")
         entries = convert(content, side, lines).refuse_empty(allow_empty)
         return replace(entries, source=path)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path}: line {error.lineno}: the JSON data are damaged or truncated ({error.msg}, "
-            f"column {error.colno})."
-        ) from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}: line {line}: text must be UTF-8.") from None
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{path}: {error}") from None
+    except (ValueError, TypeError) as error:  # errors of JSON and UTF-8 name the place
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _content(text: str) -> tuple[Any, np.ndarray | None]:

@@ -7,20 +7,18 @@ import os
 import re
 from array import array
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
 from skgraded._input.door import NEGATIVE_GRADES, whole_number
 from skgraded.datasets import text_files
-from skgraded.datasets.text_files import parsed, shown
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
-REPEAT = "to convert an array of sizes to ids, use np.repeat(np.arange(len(sizes)), sizes)"
 LARGEST_INDEX = 2**31 - 1  # largest feature index that scikit-learn's parser and LightGBM accept
 
 
@@ -94,11 +92,11 @@ def read_rows(
     from sklearn.utils import Bunch
 
     path = text_files.check_path(source)
-    if not (isinstance(group, (str, os.PathLike, type(None))) or hasattr(group, "read")):
-        raise TypeError(f"group must be the path of a file that contains query sizes; {REPEAT}.")
+    if group is not None:
+        text_files.check_path(group, "group")
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
-    if not isinstance(zero_based, bool) and zero_based != "auto":
+    if zero_based not in (True, False, "auto"):
         raise ValueError(f"zero_based must be True, False or 'auto'; got {zero_based!r}.")
     # These arrays grow in place; concatenating a list of pieces would need twice the memory.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
@@ -107,10 +105,7 @@ def read_rows(
     doc_id: list[str | None] = []
     with_query = group is None
     for X, y, numbers, queries, documents in text_files.parse_file(
-        source,
-        path,
-        lambda text, first: _parsed(text, first, negative, with_query),
-        lambda line: _check_line(line, negative, with_query),
+        source, path, partial(_parse, negative=negative, with_query=with_query)
     ):
         data.frombytes(X.data.tobytes())
         indices.frombytes(X.indices.astype(np.int32).tobytes())
@@ -138,19 +133,14 @@ def read_rows(
     return Bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
         y=np.frombuffer(grades),
-        qid=np.array(qid, dtype=object) if group is None else _repeated(group, len(doc_id), path),
+        qid=np.array(qid, dtype=object) if group is None else _repeat(group, len(doc_id), path),
         doc_id=np.array(doc_id, dtype=object),
     )
 
 
-def _repeated(group: Any, n: int, path: str) -> np.ndarray:
+def _repeat(group: Any, n: int, path: str) -> np.ndarray:
     """Return the query of each of the n rows from a file with query sizes."""
-    sizes = _read_column(
-        group,
-        "size",
-        "the size of a query must be an integer ≥ 1",
-        lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
-    )
+    sizes = _read_column(group, "the size of a query must be an integer ≥ 1.", _are_sizes)
     if sizes.sum() != n:
         raise ValueError(
             f"{text_files.check_path(group)}: the {len(sizes)} query sizes add up to "
@@ -159,14 +149,15 @@ def _repeated(group: Any, n: int, path: str) -> np.ndarray:
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
 
 
-def _parsed(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[Any, ...]:
+def _are_sizes(sizes: np.ndarray) -> Any:
+    return (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf)
+
+
+def _parse(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[Any, ...]:
     """Return the features, the grades, and the line number, query and document of each row."""
     # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)  # ignores queries and comments
-    if not np.isfinite(y).all() or not (negative or (y >= 0).all()):
-        raise ValueError("a grade is negative or not finite")
     lines, queries, documents = [], [], []  # a list of tuples would start garbage collections
     for number, line in enumerate(text.split(b"\n"), first):
         ids = _ids_of(line, with_query)
@@ -174,6 +165,11 @@ def _parsed(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[
             lines.append(number)
             queries.append(ids[0])
             documents.append(ids[1])
+    X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)  # ignores queries and comments
+    if not np.isfinite(y).all():
+        raise ValueError("the grade must be a finite number.")
+    if not negative and y.min(initial=0) < 0:
+        raise ValueError(f"the grade is negative. {NEGATIVE_GRADES}")
     return X, y, lines, queries, documents
 
 
@@ -185,57 +181,23 @@ def _ids_of(line: bytes, with_query: bool) -> tuple[str | None, str | None] | No
         return None
     query = words[1] if len(words) > 1 else b""
     if not with_query and query.startswith(b"qid"):  # scikit-learn would skip this word
-        raise ValueError(f"the file contains queries such as {shown(query)}: omit group.")
+        raise ValueError("the file contains queries: omit group.")
     if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
         raise ValueError(
-            f"'qid:' and the query must follow the grade; got {shown(query)}. If there are no "
-            f"queries, pass a file of query sizes as group; {REPEAT}."
+            "'qid:' and the query must follow the grade. If there are no queries, pass a file of "
+            "query sizes as group; to convert an array of sizes to ids, use "
+            "np.repeat(np.arange(len(sizes)), sizes)."
         )
     if b"_" in body and b"_" in b"".join(words[:1] + words[1 + with_query :]):
-        raise ValueError(f"a number must not contain an underscore; got {shown(body)}.")
+        raise ValueError("a number must not contain an underscore.")
     match = DOC_ID.match(comment)
-    try:
-        text = _decoded(query) if with_query else None
-        return text, match[1].decode() if match else None
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"query and document ids must be UTF-8; got {shown(error.object)}."
-        ) from None
+    return _decode(query) if with_query else None, match[1].decode() if match else None
 
 
 @lru_cache(1)
-def _decoded(query: bytes) -> str:
+def _decode(query: bytes) -> str:
     """Decode "qid:…"; consecutive rows with the same query share one string object."""
     return query[4:].decode()
-
-
-def _check_line(line: bytes, negative: bool, with_query: bool) -> None:
-    """Raise a ValueError that describes the first error in a line."""
-    text_files.refuse_nul(line, "a LETOR file")
-    words = line.partition(b"#")[0].split()
-    if not words:
-        return
-    grade = text_files.number_in(words[0])
-    if grade is None or not np.isfinite(grade):
-        raise ValueError(f"the grade must be a finite number; got {shown(words[0])}.")
-    if grade < 0 and not negative:
-        raise ValueError(f"the grade {grade:g} is negative. {NEGATIVE_GRADES}")
-    _ids_of(line, with_query)
-    before = -1
-    for word in words[1 + with_query :]:
-        text, colon, value = word.partition(b":")
-        index = parsed(int, text)
-        if not colon or index is None or parsed(float, value) is None:
-            raise ValueError(f"a feature must have the form index:number; got {shown(word)}.")
-        if not 0 <= index <= LARGEST_INDEX:
-            raise ValueError(
-                f"a feature index must be from 0 to {LARGEST_INDEX}; got {shown(word)}."
-            )
-        if index <= before:
-            raise ValueError(
-                f"feature indices must be ascending; got {shown(word)} after index {before}."
-            )
-        before = index
 
 
 # Files with one number per line ------------------------------------------------------------------
@@ -243,32 +205,23 @@ def _check_line(line: bytes, negative: bool, with_query: bool) -> None:
 
 def read_scores(source: Any, progress: bool = False) -> np.ndarray:
     """Read the scores for the rows of a LETOR file."""
-    return _read_column(
-        source,
-        "score",
-        "each line must contain one number, the score",
-        lambda scores: scores == scores,
-        progress,
-    )
+    rule = "each line must contain one number, the score."
+    return _read_column(source, rule, lambda scores: scores == scores, progress)
 
 
 def _read_column(
-    source: Any, name: str, rule: str, is_good: Callable[[Any], Any], progress: bool = False
+    source: Any, rule: str, is_valid: Callable[[np.ndarray], Any], progress: bool = False
 ) -> np.ndarray:
     path = text_files.check_path(source)
 
     def parse(text: bytes, _: int) -> np.ndarray:
-        numbers = text_files.floats(text.removesuffix(b"\n").split(b"\n"))
-        if not is_good(numbers).all():
+        words = text.removesuffix(b"\n").split(b"\n")
+        numbers = text_files.parsed(text_files.floats, words)
+        if numbers is None or not is_valid(numbers).all():
             raise ValueError(rule)
         return numbers
 
-    def check_line(line: bytes) -> None:
-        number = text_files.number_in(line)
-        if number is None or not is_good(number):
-            raise ValueError(f"{rule}; got {shown(line.strip())}.")
-
-    pieces = list(text_files.parse_file(source, path, parse, check_line, progress))
+    pieces = list(text_files.parse_file(source, path, parse, progress))
     if not pieces:
-        raise ValueError(f"{path}: the file contains no {name}s: it is empty.")
+        raise ValueError(f"{path}: the file contains no numbers: it is empty.")
     return np.concatenate(pieces)

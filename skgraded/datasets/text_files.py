@@ -18,26 +18,23 @@ from skgraded._input.progress import progress_bar
 from skgraded._input.words import printable
 
 BLOCK = 1 << 22  # bytes parsed at a time
+MOST_LINE = 1 << 24  # maximum size in bytes of a line, because compressed data may be endless
 BOM = b"\xef\xbb\xbf"
-MOST_LINE = 1 << 24  # maximum size in bytes of a line
-PACKED: dict[str, tuple[bytes, Any]] = {
-    "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
-    "bzip2": (b"BZh", bz2.BZ2File),
-    "xz": (b"\xfd7zXZ\0", lzma.LZMAFile),
+PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
 }
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
-ZSTD = b"\x28\xb5\x2f\xfd"
 JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # an id in a line of text may begin with a brace
 
 
-def check_path(path: Any) -> str:
+def check_path(path: Any, name: str = "path") -> str:
     """Return the name of a file, given as a path or an open binary file, for error messages."""
     if isinstance(path, (str, os.PathLike)):
         return os.fspath(path)
-    if not hasattr(path, "read"):
-        raise TypeError(f"path must be a str or a Path; got {path!r}.")
-    if isinstance(path, io.TextIOBase):
-        raise TypeError("path must be a path or a file in binary mode; got a file in text mode.")
+    if not hasattr(path, "read") or isinstance(path, io.TextIOBase):
+        raise TypeError(f"{name} must be a str, a Path, or a file in binary mode; got {path!r}.")
     return str(getattr(path, "name", "<file>"))
 
 
@@ -49,7 +46,9 @@ def unpacked(path: Any, look: int | None = None) -> Iterator[tuple[Any, Any]]:
     is_enough = hasattr(raw, "peek") and look is None
     file = raw if is_enough else io.BufferedReader(raw, look or io.DEFAULT_BUFFER_SIZE)
     try:
-        yield _unpacking(file, check_path(path)), raw
+        starts = [start for start in PACKED if file.peek(6).startswith(start)]
+        packed = [_Unpacking(PACKED[start](file), check_path(file)) for start in starts]
+        yield io.BufferedReader(packed[0], 1 << 16) if packed else file, raw
     finally:
         if not is_open:
             raw.close()
@@ -57,42 +56,23 @@ def unpacked(path: Any, look: int | None = None) -> Iterator[tuple[Any, Any]]:
             file.detach()  # otherwise, the reader would close the caller's file
 
 
-def _unpacking(file: Any, path: str) -> Any:
-    """Return a decompressing reader if the first bytes indicate compression, otherwise `file`."""
-    head = file.peek(6)[:6]
-    for kind, (start, opened) in PACKED.items():
-        if head.startswith(start):
-            return io.BufferedReader(_Unpacking(kind, opened(file), path), 1 << 16)
-    if head.startswith(ZSTD):
-        raise ValueError(
-            f"{path}: line 1: the file is compressed with Zstandard, which is not supported. "
-            "Decompress it with zstd -d, or pipe it: zstd -dc FILE | skgraded … -."
-        )
-    return file
-
-
 class _Unpacking(io.RawIOBase):
-    """Reader for compressed files that raises an error with a line number for corrupt files."""
+    """Reader for compressed files that raises one error for all kinds of corrupt data."""
 
-    def __init__(self, kind: str, file: Any, path: str) -> None:
-        self.name, self._kind, self._file, self._n_lines = path, kind, file, 0
+    def __init__(self, file: Any, path: str) -> None:
+        self._file, self.name = file, path
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, room: Any) -> int:
         try:
-            piece = self._file.read1(len(room))
+            return self._file.readinto(room)
         except DAMAGED as error:
-            if getattr(error, "errno", None) is not None:  # a read error, not damaged data
-                raise
             raise ValueError(
-                f"{self.name}: line {self._n_lines + 1}: the {self._kind} data are damaged or "
-                f"truncated ({error}). Download the file again."
+                f"{self.name}: the compressed data are damaged or truncated ({error}). Download the "
+                "file again."
             ) from None
-        self._n_lines += piece.count(b"\n")
-        room[: len(piece)] = piece
-        return len(piece)
 
 
 def blocks(
@@ -110,9 +90,7 @@ def blocks(
             show()
             if not is_json and len(text) > MOST_LINE and not text.endswith(b"\n"):
                 line = first + text.count(b"\n")
-                raise ValueError(
-                    f"{path}: line {line}: a line must not be larger than {MOST_LINE:,} bytes."
-                )
+                raise ValueError(f"{path}: line {line} is larger than {MOST_LINE:,} bytes.")
             if first == 1:
                 text = text.removeprefix(BOM)
             if text:
@@ -121,15 +99,11 @@ def blocks(
 
 
 def parse_file(
-    source: Any,
-    path: str,
-    parse: Callable[[bytes, int], Any],
-    parse_line: Callable[[bytes], Any],
-    progress: bool = False,
+    source: Any, path: str, parse: Callable[[bytes, int], Any], progress: bool = False
 ) -> Iterator[Any]:
     """Parse the blocks of a file; see `parse_blocks`."""
     with closing(blocks(source, path, progress)) as parts:
-        yield from parse_blocks(parts, path, parse, parse_line)
+        yield from parse_blocks(parts, path, parse, lambda line: parse(line, 1))
 
 
 def parse_blocks(
@@ -141,20 +115,17 @@ def parse_blocks(
 ) -> Iterator[Any]:
     """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
 
-    If `parse` raises a ValueError, each line is parsed alone: `parse_line` returns its content, or
-    None if the line is blank, and ``of_rows(pairs)`` converts pairs (line number, content) to the
-    result. Errors of `parse_line` name the line.
+    If `parse` raises a ValueError, each line is parsed alone, and an error names the line. If no
+    line is wrong, ``of_rows(pairs)`` converts pairs of a line number and the result of `parse_line`.
     """
     for first, text in parts:
         try:
-            if b"\0" in text:
-                raise ValueError("not text")
             parsed_block = parse(text, first)
-        except (ValueError, OverflowError) as error:
+        except (ValueError, OverflowError):
             lines = enumerate(text.removesuffix(b"\n").split(b"\n"), first)
             rows = list(parse_rows(lines, path, parse_line))
             if of_rows is None:
-                raise ValueError(f"{path}: line {first}: {error}") from None
+                raise
             parsed_block = of_rows(rows)
         yield parsed_block
 
@@ -166,8 +137,10 @@ def parse_rows(
     for number, row in rows:
         try:
             parsed_row = parse_row(row)
-        except ValueError as problem:
-            raise ValueError(f"{path}: line {number}: {problem}") from None
+        except (ValueError, OverflowError) as problem:
+            is_line = isinstance(row, bytes)
+            text = row.strip().decode(errors="backslashreplace") if is_line else ",".join(row)
+            raise ValueError(f"{path}: line {number}: {text!r:.80}: {problem}") from None
         if parsed_row is not None:
             yield number, parsed_row
 
@@ -195,24 +168,16 @@ def _bar(raw: Any, path: str, progress: bool) -> Iterator[Callable[[], None]]:
 # Words and numbers -------------------------------------------------------------------------------
 
 
-def refuse_nul(line: bytes, kind: str) -> None:
-    """Raise a ValueError if a line contains a NUL byte; `kind` describes the file."""
-    if b"\0" in line:
-        raise ValueError(f"{kind} must be UTF-8 text; got a NUL byte.")
-
-
-def is_comment(line: bytes) -> bool:
-    """Return whether the first word of a line starts with "#", as in trec_eval 10."""
-    return line.lstrip(b" \t").startswith(b"#")
-
-
 def split_line(line: bytes, n_tabs: int) -> list[bytes]:
     """Split a line with exactly `n_tabs` tabs at the tabs only, any other line at white space.
 
-    The list is empty if the line is blank or a comment.
+    The list is empty if the line is blank or a comment: its first word starts with "#", as in
+    trec_eval 10.
     """
-    stripped = b"" if is_comment(line) else line.strip(b" \t\r")
-    if line.count(b"\t") == n_tabs and stripped:
+    stripped = line.strip(b" \t\r")
+    if not stripped or stripped.startswith(b"#"):
+        return []
+    if line.count(b"\t") == n_tabs:
         return [word.strip(b" \r") for word in line.split(b"\t")]
     return [word for word in stripped.replace(b"\t", b" ").split(b" ") if word]
 
@@ -220,7 +185,7 @@ def split_line(line: bytes, n_tabs: int) -> list[bytes]:
 def floats(words: list[bytes]) -> np.ndarray:
     """Convert words to floats; unlike Python's `float`, reject underscores (as in 1_0)."""
     if b"_" in b" ".join(words):
-        raise ValueError("an underscore in a number")
+        raise ValueError("a number must not contain an underscore.")
     return np.fromiter(map(float, words), dtype=float, count=len(words))
 
 
@@ -236,9 +201,3 @@ def parsed(convert: Callable[[Any], Any], word: Any) -> Any:
         return convert(word)
     except ValueError:
         return None
-
-
-def shown(word: bytes) -> str:
-    """Quote a word, truncated to 40 characters, for use in an error message."""
-    text = word.decode(errors="backslashreplace")
-    return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -35,7 +35,12 @@ class Form(NamedTuple):
     columns: tuple[str, ...]
     numbers: tuple[str, ...]  # columns to convert; the last one is the grade or the score
     few: tuple[str, ...] = ("query",)
-    advice: str = ""  # end of the message about a wrong number of columns or a wrong rank
+    advice: str = ""  # end of the messages about wrong lines
+
+    @property
+    def used(self) -> list[str]:
+        """The columns that are read."""
+        return ["document", *dict.fromkeys((*self.few, *self.numbers))]
 
 
 QRELS = Form(
@@ -76,6 +81,7 @@ THREE = {  # keyed by the content of the third column; None if it is not known y
         ("query", "rank or score"),
     ),
 }
+VALUES = {"grade": "a finite number", "rank": "an integer ≥ 0"}  # of columns; others: a number
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
 # Endings that a name does not keep: compression, and one that names the format.
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|jsonl?|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
@@ -221,8 +227,6 @@ def read_run_table(
     allow_empty: bool = False,
 ) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
-    if not isinstance(split, str | None):
-        raise TypeError(f"split must be a string such as 'default/test'; got {split!r}.")
     if third is not None:
         choice_validator("third", ["rank", "score"])(third)
     return _read(path, RUN, progress, split, third, allow_empty).refuse_repeats()
@@ -297,7 +301,7 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
         parts,
         name,
         partial(_columns_of_text, form=form),
-        partial(_words_of, form=form),
+        partial(_cells_of, form=form),
         partial(_columns_of_rows, form=form),
     )
     blocks = list(filter(None, parsed_blocks))
@@ -307,16 +311,16 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
         raise ValueError(f"{name}: the file is empty or contains no line with data.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     del blocks  # each column of the blocks is freed as soon as it is concatenated
-    query_ids, query_codes = _numbered(columns.pop("query"))
-    names, name_codes = _numbered(columns.pop("name")) if form is RUN else (None, None)
-    joined_texts: Any = np.concatenate
+    query_ids, query_codes = _join_codes(columns.pop("query"))
+    names, name_codes = _join_codes(columns.pop("name")) if form is RUN else (None, None)
+    join_texts: Any = np.concatenate
     if is_installed("pyarrow"):
-        from skgraded.datasets.arrow_csv import joined as joined_texts
+        from skgraded.datasets.arrow_csv import join_texts
     entries = Entries(
         name,
         query_ids,
         query_codes,
-        joined_texts(columns.pop("document")),
+        join_texts(columns.pop("document")),
         np.concatenate(columns.pop("number")),
         np.concatenate(columns.pop("line")),
         names,
@@ -378,7 +382,9 @@ def _from_ranks(entries: Entries) -> Entries:
     return replace(entries, numbers=-ranks)
 
 
-def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.ndarray, np.ndarray]:
+def _join_codes(
+    blocks: Iterable[tuple[np.ndarray, Sequence[Any]]],
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct strings of a column, in order of appearance, and the code of each row."""
     known: dict[Any, int] = {}
     codes = []
@@ -390,15 +396,15 @@ def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.nd
 
 def _columns_of_text(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Parse a block of uniform lines; raise a ValueError if each line must be parsed alone."""
-    text, lines = _tidied(text, first, form)
+    text, lines = _tidy(text, first, form)
     if not text:
         return None
     separator = "\t" if b"\t" in text else " "
-    parse = _by_arrow if is_installed("pyarrow") else _by_pandas
+    parse = _parse_with_arrow if is_installed("pyarrow") else _parse_with_pandas
     return _with_numbers(parse(text, form, separator), lines, form)
 
 
-def _by_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
+def _parse_with_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
     from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
 
     types = {
@@ -415,48 +421,43 @@ def _by_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
     return columns
 
 
-def _by_pandas(text: bytes, form: Form, separator: str) -> dict[str, Any]:
+def _parse_with_pandas(text: bytes, form: Form, separator: str) -> dict[str, Any]:
     import pandas as pd
 
     ends = separator.encode() * (len(form.columns) - 1) + b"\n"
     others = bytes(set(range(256)) - set(ends))
-    if text.translate(None, others) != ends * text.count(b"\n"):  # pandas would fill columns
-        raise ValueError("a line has more or fewer columns")
-    used = ["document", *dict.fromkeys((*form.numbers, *form.few))]
+    if b"\0" in text or text.translate(None, others) != ends * text.count(b"\n"):
+        raise ValueError("a line has more or fewer columns, which pandas would accept")
     frame = pd.read_csv(
         io.BytesIO(text),
         sep=separator,
         names=form.columns,
-        usecols=used,
+        usecols=form.used,
         dtype=object,  # text
         na_filter=False,
         quoting=csv.QUOTE_NONE,
     )
-    columns: dict[str, Any] = {name: frame[name].to_numpy() for name in used}
-    for name in used:
-        if name in form.few:
-            codes, texts = pd.factorize(columns[name])
-            columns[name] = codes, texts.tolist()
-        elif name in form.numbers:
-            columns[name] = text_files.floats(list(map(str.encode, columns[name])))
-    return columns
+    return _columns_of_texts({name: frame[name].to_numpy() for name in form.used}, form)
 
 
-def _columns_of_rows(rows: list[tuple[int, list[bytes]]], form: Form) -> dict[str, Any] | None:
-    """Convert pairs (line number, words) to columns; return None if no line contains data."""
+def _columns_of_rows(rows: list[tuple[int, list[str]]], form: Form) -> dict[str, Any] | None:
+    """Convert pairs (line number, cells) to columns; return None if no line contains data."""
     if not rows:
         return None
-    lines, words = zip(*rows, strict=True)
-    columns: dict[str, Any] = dict(zip(form.columns, zip(*words, strict=True), strict=True))
-    for name in form.numbers:
-        if name not in form.few:
-            columns[name] = text_files.floats(columns[name])
-    for name in form.few:
-        codes, few = numbered(object_array(columns[name]))
-        columns[name] = codes, [word.decode() for word in few]
-    columns["document"] = object_array(list(map(bytes.decode, columns["document"])))
-    kept = {name: columns[name] for name in (*form.few, *form.numbers, "document")}
-    return _with_numbers(kept, np.array(lines), form)
+    lines, cells = zip(*rows, strict=True)
+    texts = dict(zip(form.used, map(object_array, zip(*cells, strict=True)), strict=True))
+    return _with_numbers(_columns_of_texts(texts, form), np.array(lines), form)
+
+
+def _columns_of_texts(texts: dict[str, np.ndarray], form: Form) -> dict[str, Any]:
+    """Convert columns of text to codes and numbers."""
+    columns: dict[str, Any] = dict(texts)
+    for name in form.used:
+        if name in form.few:
+            columns[name] = numbered(texts[name])
+        elif name in form.numbers:
+            columns[name] = text_files.floats(list(map(str.encode, texts[name])))
+    return columns
 
 
 def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
@@ -466,16 +467,16 @@ def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dic
         words = list(map(str.encode, numbers[1]))
         numbers = text_files.floats(words)[numbers[0]]
         columns["is_score"] = not all(map(WHOLE.fullmatch, words))
-    if np.isnan(numbers).any() or form.numbers == ("grade",) and np.isinf(numbers).any():
-        raise ValueError("a number is NaN, or a grade is infinite")
+    is_valid = np.isfinite(numbers) if form is QRELS else ~np.isnan(numbers)
     if "rank" in form.numbers:
         ranks = columns.pop("rank", numbers)  # the rank is already removed if it is the only number
-        if not ((ranks >= 0) & (ranks < np.inf) & (np.floor(ranks) == ranks)).all():
-            raise ValueError("a rank is negative or no integer")
+        is_valid &= (ranks >= 0) & (ranks < np.inf) & (np.floor(ranks) == ranks)
+    if not is_valid.all():
+        raise ValueError("a number is invalid")
     return {**columns, "number": -numbers if form is THREE["rank"] else numbers, "line": lines}
 
 
-def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
+def _tidy(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
     """Return lines with one separator between their words, and the line numbers.
 
     Blank lines and comments are removed. A ValueError is raised if the lines are not uniform.
@@ -484,15 +485,13 @@ def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
         text += b"\n"
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n")
-        if b"\r" in text:
-            raise ValueError("a carriage return within a line")
+    is_uniform = b"\r" not in text
     lines, is_tidy = np.arange(first, first + text.count(b"\n")), _is_tidy(text)
     marks = text.translate(None, NO_MARKS) if b"\t" in text else b""
     tabs = b"\t" * (len(form.columns) - 1) + b"\n"
     if b"\n" + tabs in b"\n" + marks:  # some line is split at its tabs only
         has_comment = b"#" in text and b"\n#" in b"\n" + text
-        if has_comment or not is_tidy or marks != tabs * len(lines):
-            raise ValueError("blank cells, comments, or lines that are split at spaces")
+        is_uniform &= is_tidy and not has_comment and marks == tabs * len(lines)
     else:
         text = text.replace(b"\t", b" ")
         if not is_tidy:
@@ -503,8 +502,8 @@ def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
             pairs = enumerate(text.split(b"\n"), first)
             kept = {number: line for number, line in pairs if line[:1] not in (b"", b"#")}
             lines, text = np.array(list(kept)), b"".join([line + b"\n" for line in kept.values()])
-    if text.startswith(text_files.BOM):
-        raise ValueError("a byte order mark, which Arrow and pandas would drop")
+    if not is_uniform or text.startswith(text_files.BOM):  # Arrow and pandas would drop the mark
+        raise ValueError("lines that must be parsed alone")
     return text, lines
 
 
@@ -514,39 +513,27 @@ def _is_tidy(text: bytes) -> bool:
     return not (white[1:] & white[:-1]).any()
 
 
-# Single lines ------------------------------------------------------------------------------------
-
-
-def _words_of(line: bytes, form: Form) -> list[bytes] | None:
-    """Return the words of a line, None if it contains no data; raise a ValueError for an error."""
-    text_files.refuse_nul(line, form.kind)
-    if b"\r" in line[:-1]:
-        raise ValueError("the line contains a carriage return; lines must end with a line feed.")
+def _cells_of(line: bytes, form: Form) -> list[str] | None:
+    """Return the used cells of a line, or None if it contains no data."""
     words = text_files.split_line(line, len(form.columns) - 1)
     is_trec = form is RUN and len(words) > 6 and text_files.number_in(words[3]) is not None
     if is_trec:  # the name contains spaces; without a rank, an id does
         words[5:] = [b" ".join(words[5:])]
+    if b"\r" in line[:-1]:
+        raise ValueError("lines must end with a line feed.")
     if not words:
         return None
     if len(words) != len(form.columns) or b"" in words:
         raise ValueError(
             f"a line of {form.kind} must have {len(form.columns)} columns "
-            f"({' '.join(form.columns)}); got {len(list(filter(None, words)))}: "
-            f"{text_files.shown(line.strip())}.{form.advice}"
+            f"({' '.join(form.columns)}); got {len(list(filter(None, words)))}.{form.advice}"
         )
-    for name in ("document", *form.few):
-        word = words[form.columns.index(name)]
-        if text_files.parsed(bytes.decode, word) is None:
-            raise ValueError(f"text must be UTF-8; got {text_files.shown(word)}.")
+    cells = dict(zip(form.columns, words, strict=True))
     for name in form.numbers:
-        word = words[form.columns.index(name)]
-        number = text_files.number_in(word)
-        if name == "rank" and (number is None or number < 0 or number % 1 != 0):
-            raise ValueError(
-                f"the rank must be an integer ≥ 0; got {text_files.shown(word)}.{form.advice}"
-            )
-        if number is None:
-            raise ValueError(f"the {name} must be a number; got {text_files.shown(word)}.")
-        if name == "grade" and math.isinf(number):
-            raise ValueError(f"the grade must be finite; got {text_files.shown(word)}.")
-    return words
+        number = text_files.number_in(cells[name])
+        is_rank = number is not None and number >= 0 and number % 1 == 0
+        is_finite = number is not None and math.isfinite(number)
+        if not {"rank": is_rank, "grade": is_finite}.get(name, number is not None):
+            advice = form.advice * (name == "rank")
+            raise ValueError(f"the {name} must be {VALUES.get(name, 'a number')}.{advice}")
+    return [cells[name].decode() for name in form.used]

@@ -98,43 +98,9 @@ def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterable[Any] |
     return _of_stream(source, name) if is_stream else None
 
 
-<<<<<<< HEAD
-def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]:
-    """Yield the batches of a pyarrow Dataset or, for "whole", one table per file."""
-    from pyarrow.dataset import ParquetFileFormat, ParquetFragmentScanOptions
-
-    refuse_unknown(job.columns, dataset.schema.names)
-    options: dict[str, Any] = {"columns": job.columns, "use_threads": False}
-    if isinstance(getattr(dataset, "format", None), ParquetFileFormat):
-        options["fragment_scan_options"] = ParquetFragmentScanOptions(**_parquet_options())
-    with _read_errors(name):
-        if job.partitioning == "whole":
-            for fragment in dataset.get_fragments():
-                yield fragment.to_table(schema=dataset.schema, **options)
-        else:  # by default, Arrow would read dozens of batches in advance
-            yield from dataset.to_batches(
-                batch_size=n_rows,
-                batch_readahead=1,
-                fragment_readahead=1,  # memory only
-                **options,
-            )
-
-
-def _duckdb_reader(relation: Any, job: Job, n_rows: int) -> Any:
-    """Return a reader for the required columns.
-
-    Caution: DuckDB 1 keeps all rows of a C stream in memory.
-    """
-    refuse_unknown(job.columns, relation.columns)
-    quoted = [name.replace('"', '""') for name in job.columns]
-    relation = relation.project(", ".join(f'"{name}"' for name in quoted))
-    is_new = hasattr(relation, "to_arrow_reader")  # DuckDB 2 deprecates the earlier name
-    return (relation.to_arrow_reader if is_new else relation.fetch_arrow_reader)(n_rows)
-=======
 def _select_lazily(frame: Any, job: Job) -> Any:
     refuse_unknown(job.columns, frame.collect_schema().names())
     return frame.select(job.columns).to_native()
->>>>>>> b859077 (All engines measure parts, shuffle pieces of whole queries and merge their sums, with the same code; errors='skip' and rare checks of large tables are removed)
 
 
 def _of_stream(source: Any, name: str) -> Iterator[Any]:
@@ -268,7 +234,7 @@ def _csv_tables(
     with (
         _read_errors(f"{path}: the CSV file"),
         unpacked(path) as (file, _),
-        open_table(file, n_blank, separator, types, [""]) as reader,
+        open_table(file, n_blank, separator, types) as reader,
     ):
         is_whole = job.partitioning == "whole"
         for batch in [reader.read_all()] if is_whole else reader:
@@ -301,24 +267,5 @@ def with_folder_columns(table: pa.Table, folders: FolderColumns, job: Job) -> pa
     for name in job.columns:
         if name not in table.column_names:
             value = pa.scalar(folders[name], pa.large_string())
-<<<<<<< HEAD
-            batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
-    return batch
-
-
-def _refuse_other_values(column: Any, expected: str | None, name: str, path: str) -> None:
-    """Raise a ValueError if a column contradicts the folder name."""
-    column = plain(column)
-    same = [expected]
-    with suppress(pa.ArrowException):  # raised if the value cannot be converted
-        same.append(pa.scalar(expected, pa.large_string()).cast(column.type).as_py())
-    for value in compute.unique(column).to_pylist():
-        if value not in same and str(value) != expected:
-            raise ValueError(
-                f"{path}: column {name!r} contains {value!r}, but the folder name states "
-                f"{expected!r}. Rename the column or the folder."
-            )
-=======
             table = table.append_column(name, pa.repeat(value, table.num_rows))
     return table
->>>>>>> b859077 (All engines measure parts, shuffle pieces of whole queries and merge their sums, with the same code; errors='skip' and rare checks of large tables are removed)

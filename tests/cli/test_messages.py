@@ -81,28 +81,23 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
         "more.run: line 6: query 'q9' has no judgments in qrels",
     ),
     # Runs
-    ({"bad": "x"}, "evaluate qrels bad", "bad: line 1: a line of a run must have 6"),
+    ({"bad": "x"}, "evaluate qrels bad", "bad: line 1: 'x': a line of a run must have 6"),
     (
         {"bad": "\nx Q0 a 1 2 t"},
         "evaluate qrels bad",
         "qrels and bad have no query in common: for example, qrels contains",
     ),
-    ({"cut": PACKED_RUN[:-20]}, "evaluate qrels cut", r"cut: line \d+: the gzip data ar"),
+    ({"cut": PACKED_RUN[:-20]}, "evaluate qrels cut", "cut: the compressed data are"),
     (
         {"cut.csv.xz": lzma.compress(FILES["t.csv"].encode())[:-9]},
         "evaluate cut.csv.xz",
-        "the xz data are damaged or truncated",
-    ),
-    (
-        {"t.csv.zst": b"\x28\xb5\x2f\xfd" + bytes(20)},
-        "evaluate t.csv.zst",
-        "t.csv.zst: line 1: the file is compressed with Zstandard",
+        "the compressed data are damaged or truncated",
     ),
     (FOLDER, "evaluate qrels parts", "Is a directory: 'parts'"),
     (
         {"three.tsv": "q1\ta\t2\n"},
         "evaluate three.tsv a.run",
-        "line 1: .* got 3: .* query-id corpus",
+        "line 1: .* got 3.* query-id corpus",
     ),
     *(
         (files, f"{command} {option}", f"{option.split()[0]} (requires qrels and runs|is not av)")
@@ -124,19 +119,19 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
         "evaluate test.letor scores",
         "scores: expected one score per row; got 4 scores for",
     ),
-    ({"scores": ""}, "evaluate test.letor scores", "scores: the file contains no scores"),
+    ({"scores": ""}, "evaluate test.letor scores", "scores: the file contains no numbers"),
     *(
         (
             {"scores": f"1\n{got}\n3\n"},
             "evaluate test.letor scores",
-            f"scores: line 2: each line must contain one number, the score; got '{got}'",
+            f"scores: line 2: '{got}': each line must contain one number, the score",
         )
         for got in ("", "nan", "1_0", "2 3")
     ),
     (
         {"test.letor": LETOR.replace("1 qid:7", "-1 qid:7")},
         "evaluate test.letor scores",
-        "test.letor: line 5: the grade -1 is negative.*subtract.* padding",
+        "test.letor: line 5: '-1 qid:7.*': the grade is negative.*subtract.* padding",
     ),
     (
         {"t.csv": CSV},
@@ -147,27 +142,27 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     *(
         ({"t.csv": CSV.replace(old, new, 1)}, TABLE, f"t.csv: {message}")
         for old, new, message in [
-            ("b,0,2", "b,0,", "line 3: bm25 must be a number; got ''"),
-            ("b,0,2", "b,0,nan", "line 3: bm25 must be a number; got 'nan'"),
-            ("b,0,2", "b,,2", "line 3: label must be a number; got ''"),
+            ("b,0,2", "b,0,", "column 'bm25' must not contain NaN; got nan for line 3"),
+            ("b,0,2", "b,0,nan", "column 'bm25' must not contain NaN; got nan for line 3"),
+            ("b,0,2", "b,,2", "column 'label' must be finite; got nan for line 3"),
             ("b,0,2", "b,-1,2", "column 'label' .*grades ≥ 0; got -1 for line 3.*subtract"),
-            ("b,0,2", "b,0,2,3", "line 3: the row has 6 columns, but the first line has 5"),
-            ("b,0,2", 'b,0,"2",3', "line 3: the row has 6 columns, but the first line has 5"),
-            ("b,0,2,0.25", "b,0,2", "line 3: the row has 4 columns, but the first line has 5"),
-            ("007,b", ",b", "line 3: the cell of column 'q' is empty"),
-            ("007,b", "007,", "line 3: the cell of column 'doc' is empty"),
+            ("b,0,2", "b,0,2,3", "line 3: .*the row has 6 columns, but the first line has 5"),
+            ("b,0,2", 'b,0,"2",3', "line 3: .*the row has 6 columns, but the first line has 5"),
+            ("b,0,2,0.25", "b,0,2", "line 3: .*the row has 4 columns, but the first line has 5"),
+            ("007,b", ",b", "line 3: .*the cell of column 'q' is empty"),
+            ("007,b", "007,", "line 3: .*the cell of column 'doc' is empty"),
             ("007,b", "007,a", "line 3: query '007' already contains document 'a' at line 2"),
-            ("007,b,0,2,0.25\n7,a,1", '"a\n",b,0,2,0.25\n7,a,oh', "line 5: label .*'oh'"),
-            ("\n007,a,2", "\n\n007,a,oh", "line 3: label must be a number; got 'oh'"),
-            (CSV, f"\ufeff{CSV}7,b,oh,1,1\n", "line 5: label must be a number; got 'oh'"),
-            (CSV, f"\n \n{CSV}7,b,oh,1,1\n", "line 7: label must be a number; got 'oh'"),
+            ("007,b,0,2,0.25\n7,a,1", '"a\n",b,0,2,0.25\n7,a,oh', "line 5: .*label .*'oh'"),
+            ("\n007,a,2", "\n\n007,a,oh", "line 3: .*label must be a number; got 'oh'"),
+            (CSV, f"\ufeff{CSV}7,b,oh,1,1\n", "line 5: .*label must be a number; got 'oh'"),
+            (CSV, f"\n \n{CSV}7,b,oh,1,1\n", "line 7: .*label must be a number; got 'oh'"),
         ]
     ),
     *(
         (
             {"t.csv": f"query,grade,score\nq,1,{word}\nq,0,{word}\n"},
             "evaluate t.csv",
-            f"t.csv: line 2: score must be a number; got '{re.escape(word)}'",
+            "t.csv: .*score.* must .*line 2|t.csv: line 2: .*score must be a number",
         )
         for word in ("True", "0x10", "1_0", "１", "nan(1)", "1 2")
     ),
@@ -183,7 +178,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
         "t.csv: line 1: Several columns are named 'score'",
     ),
     ({"t.csv": b"\x00\xff\x01"}, "evaluate t.csv", "t.csv: line 1: .*or neither UTF-8 text"),
-    ({"t.csv": b"query,grade,score\n1,1,1\n\xff,1,1\n"}, "evaluate t.csv", "UTF-8"),
+    ({"t.csv": b"query,grade,score\n1,1,1\n\xff,1,1\n"}, "evaluate t.csv", "utf-8"),
     (
         {"t.parquet": b"PAR1 and nothing else"},
         "evaluate t.parquet",
@@ -223,7 +218,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (
         {"t.csv": "query,grade,score\nq,,1\nq,1,\n"},
         "evaluate t.csv --unjudged-documents drop",
-        "t.csv: line 3: score must be a number",
+        "t.csv: column 'score' must not contain NaN; got nan for line 3",
     ),
     ({"t.csv": "query,grade,score\nq,1,1\nq,,2\n"}, "evaluate t.csv", "grade"),
     ({"t.parquet": parquet(query=[1, 1], grade=[1, None], score=1)}, "evaluate t.parquet", "grade"),

@@ -3,7 +3,6 @@
 import gzip
 import io
 import math
-import re
 from collections import namedtuple
 from itertools import product
 
@@ -25,149 +24,151 @@ from skgraded.datasets import (
 
 LETOR = b"1 qid:1 1:1 2:2 #docid = a\n" * 3
 QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
-RUN = b"301 Q0 d2 1 9.5 bm25\n301 Q0 d1 2 7 bm25\n302 Q0 d9 1 1e-3 bm25\n"
-LETOR_LINES = [
-    *(
-        (f"{word} qid:1 1:1", f"the grade must be a finite number; got '{word}'")
-        for word in ("x", "1,2", "nan", "-inf", "1e999", "1_0")
-    ),
-    ("qid:1 1:1", "the grade must be a finite number; got 'qid:1'"),
-    (b"\x89PNG\r", r"the grade must be a finite number; got '\\\\x89PNG'"),
-    *(
-        (f"1 {word}", f"'qid:' and the query must follow the grade; got '{word.split(' ')[0]}'")
-        for word in ("", "1:1 2:2", "1:1 qid:1", "qid: 1:1", "qid1 1:1")
-    ),
-    ("1 #qid:1 1:1", "'qid:' and the query must follow the grade; got ''"),
-    *(
-        (f"1 qid:1 {word}", f"a feature must have the form index:number; got '{word}'")
-        for word in ("1:x", "1:", "1", ":3", "1.5:3", "1:2:3", "1:0x10", "qid:2")
-    ),
-    *(
-        (f"1 qid:1 {word}", "a number must not contain an underscore")
-        for word in ("1:1_0", "1_0:1")
-    ),
-    ("1 qid:1 1:" + "x" * 99, r"a feature must have the form index:number; got '1:x{38}…'"),
-    *(
-        (f"1 qid:1 {word}:3", f"a feature index must be from 0 to 2147483647; got '{word}:3'.$")
-        for word in ("-1", "2147483648", "9" * 20)
-    ),
-    ("1 qid:1 2:3 2:4", "feature indices must be ascending; got '2:4' after index 2"),
-    ("1 qid:1 3:3 1:4", "feature indices must be ascending; got '1:4' after index 3"),
-    (b"1 qid:\xe9 1:1", r"query and document ids must be UTF-8; got '\\\\xe9'"),
-    (b"1 qid:1 1:1 #docid = \xe9", r"query and document ids must be UTF-8; got '\\\\xe9'"),
-    (b"1 qid:1 1:1 #\0", "a LETOR file must be .*a NUL byte"),
-]
-RUN_LINES = [
-    ("301 Q0 d4 7 bm25", "a line of a run must have 6 .*got 5"),
-    ("301 Q0 my d3 3 7 bm25", "got 7: '301 Q0 my d3 3 7 bm25'"),
-    ("301 Q0 d3 3 7\n301 Q0 d4 3 7 bm25 x", "got 5"),
-    *(
-        (f"301 Q0 d3 3 {word} bm25", f"the score must be a number; got '{word}'")
-        for word in ("high", "nan", "True", "1_0", "0x10", "1,5", "1d5", "１", "--1")
-    ),
-    ("301 Q0 d3 3 nan(1) bm25", r"the score must be a number; got 'nan\(1\)'"),
-    (b"\x00\x01\x02", "a NUL byte"),
-    (b"301 Q0 d\xff 3 1 bm25", "text must be UTF-8"),
-    ("301 Q0 d3 3 1 bm25\r301 Q0 d4 3 1 bm25", ""),
-    ("# old\r301 Q0 d4 3 1 bm25", "the line contains a carriage return"),
-    ("301\t\tApollo 13\t1\t9.5\tbm25", "a line of a run must have 6 .*got 5"),
-    ("301\tQ0\tApollo 13\t1\t9.5\t", "a line of a run must have 6 .*got 5"),
-    ("301\tQ0\tApollo 13\t1\thigh\tbm25", "the score must be a number; got 'high'"),
-    (b"301\tQ0\tApollo\xff 13\t1\t9\tbm25", "text must be UTF-8"),
-    ("301 Q0 d1 3 1 bm25", "query '301' already contains document 'd1' at line 2"),
-]
-QRELS_LINES = [
-    ("302 0 d2", "qrels must have 4 columns .query iteration document grade.; got 3"),
-    ("302 0 d2 high", "the grade must be a number; got 'high'"),
-    ("302\t0\td 2\thigh", "the grade must be a number; got 'high'"),
-    ("302\t0\t \t1", "qrels must have 4 columns .*; got 3"),
-    ("302 0 d2 inf", "the grade must be finite; got 'inf'"),
-    ("302 0 d2 1e400", "the grade must be finite; got '1e400'"),
-    ("302 0 d1 -1", "document 'd1' of query '302' has grade -1, but it has grade 1 at line 3"),
-]
 BEIR = b"query-id\tcorpus-id\tscore\n301\td1\t2\n302\td1\t1\n"
-BEIR_LINES = [
-    ("302\td2", "the row has 2 columns, but the first line has 3"),
-    ("302 d2 1\t", "the row has 2 columns"),
-    ("302\td2\thigh", "score must be a number; got 'high'"),
-    ("302\td2\tinf", "qrels.score must be finite; got inf for line 4"),
-    ("302\t\t1", "the cell of column 'corpus-id' is empty"),
-    (b"302\td\xff\t1", "corpus-id must be UTF-8 text"),
-    ("302\td1\t0", "document 'd1' of query '302' has grade 0, but it has grade 1 at line 3"),
-]
+RUN = b"301 Q0 d2 1 9.5 bm25\n301 Q0 d1 2 7 bm25\n302 Q0 d9 1 1e-3 bm25\n"
 RANKS = b"301 d1 1\n301 d2 2\n302 d1 1\n"
-RANKS_LINES = [
-    *(
-        (f"302 d2 {word}", f"the rank or score must be a number; got '{word}'")
-        for word in ("x", "nan", "1_0", "0x10", "１")
-    ),
-    (
-        "302 Q0 d2 2 9 s",
-        "a run with three columns must have 3 columns .query document rank or score.; got 6",
-    ),
-    *(
-        (f"302 d1 {rank}", "query '302' already contains document 'd1' at line 3")
-        for rank in (1, 2, 7)
-    ),
-    (
-        "302 d2 7",
-        "the third column contains integers that are not the ranks 1 to 2 of query '302', "
-        r"such as 7\. If they are ranks, use read_run\(path, third=.rank.\)\. If they are scores, use "
-        r"read_run\(path, third=.score.\), or write four columns \(query document rank score\)\.$",
-    ),
-]
 SCORES_OF_THREE = b"301 d1 7.5\n301 d2 2\n302 d1 1\n"
-SCORE_LINES = [
-    ("302 d2 high", "the score must be a number; got 'high'"),
-    ("302 d2 1 7", "must have 3 columns .query document score.; got 4"),
-    ("302 d1 2", "query '302' already contains document 'd1' at line 3"),
-]
 FOUR = b"301 d1 1 9\n301 d2 2 8.5\n302 d1 0 1\n"
-FOUR_LINES = [
-    *(
-        (
-            f"302 d2 {word} 7",
-            f"the rank must be an integer ≥ 0; got '{word}'. The columns must be "
-            "query document rank score; qrels .query iteration document grade. are not a run",
-        )
-        for word in ("1.5", "-1", "inf", "nan", "FT911-3")
+WRONG_NUMBERS = ("high", "nan", "True", "1_0", "0x10", "1,5", "1d5", "１", "--1", "nan(1)")
+# Valid lines of each reader, and wrong fourth lines with a part of their messages
+LINES = [
+    (
+        read_letor,
+        LETOR,
+        [
+            *((f"{word} qid:1 1:1", "") for word in ("x", "1,2", "1_0", "qid:2")),
+            *(
+                (f"{word} qid:1 1:1", "the grade must be a finite number")
+                for word in ("nan", "-inf")
+            ),
+            *(
+                (f"1 {words}", "'qid:' and the query must follow the grade.*np.repeat")
+                for words in ("", "1:1 2:2", "1:1 qid:1", "qid: 1:1", "qid1 1:1", "#qid:1 1:1")
+            ),
+            *(
+                (f"1 qid:1 {word}", "")
+                for word in ("1:x", "1:", "1", ":3", "1.5:3", "1:2:3", "1:0x10", "qid:2", "1:1_0")
+            ),
+            *(
+                (f"1 qid:1 {word}:3", "")
+                for word in ("-1", "2147483648", "9" * 20, "2:3 2", "3:3 1")
+            ),
+            *(
+                (line, "codec can't decode")
+                for line in (b"1 qid:\xe9 1:1", b"1 qid:1 1:1 #docid=\xe9")
+            ),
+        ],
     ),
-    ("302 d2 1 high", "the score must be a number; got 'high'"),
-    ("302 d2 1", "a run with four columns must have 4 columns .query document rank score.; got 3"),
+    (
+        read_run,
+        RUN,
+        [
+            ("301 Q0 d4 7 bm25", "a line of a run must have 6 .*got 5"),
+            ("301 Q0 my d3 3 7 bm25", "got 7"),
+            ("301\t\tApollo 13\t1\t9.5\tbm25", "got 5"),
+            ("301\tQ0\tApollo 13\t1\t9.5\t", "got 5"),
+            ("301\tQ0\tApollo 13\t1\thigh\tbm25", "the score must be a number"),
+            *((f"301 Q0 d3 3 {word} bm25", "the score must be a number") for word in WRONG_NUMBERS),
+            (b"\x00\x01\x02", ""),
+            (b"301 Q0 d\xff 3 1 bm25", "codec can't decode"),
+            ("301 Q0 d3 3 1 bm25\r301 Q0 d4 3 1 bm25", "lines must end with a line feed"),
+            ("# old\r301 Q0 d4 3 1 bm25", "lines must end with a line feed"),
+        ],
+    ),
+    (
+        read_qrels,
+        QRELS,
+        [
+            ("302 0 d2", "qrels must have 4 columns .query iteration document grade.; got 3"),
+            ("302\t0\td 2\thigh", "the grade must be a finite number"),
+            ("302\t0\t \t1", "qrels must have 4 columns .*; got 3"),
+            *(
+                (f"302 0 d2 {word}", "the grade must be a finite number")
+                for word in ("inf", "1e400")
+            ),
+        ],
+    ),
+    (
+        read_qrels,
+        BEIR,
+        [
+            ("302\td2", "the row has 2 columns, but the first line has 3"),
+            ("302\td2\thigh", "score must be a number; got 'high'"),
+            ("302\t\t1", "the cell of column 'corpus-id' is empty"),
+            (b"302\td\xff\t1", "codec can't encode"),
+        ],
+    ),
+    (
+        read_run,
+        RANKS,
+        [
+            *((f"302 d2 {word}", "the rank or score must be a number") for word in WRONG_NUMBERS),
+            ("302 Q0 d2 2 9 s", "must have 3 columns .query document rank or score.; got 6"),
+        ],
+    ),
+    (read_run, SCORES_OF_THREE, [("302 d2 1 7", "must have 3 columns .query document score.")]),
+    (
+        read_run,
+        FOUR,
+        [
+            *(
+                (f"302 d2 {word} 7", "the rank must be an integer ≥ 0.*query document rank score")
+                for word in ("1.5", "-1", "inf", "nan", "FT911-3")
+            ),
+            ("302 d2 1 high", "the score must be a number"),
+            ("302 d2 1", "a run with four columns must have 4 columns .*; got 3"),
+        ],
+    ),
 ]
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("read, good, lines", LINES)
+def test_the_first_bad_line_is_named_and_quoted(read, good, lines, monkeypatch):
+    # Each line is a block, or all lines are one block.
+    for block, (line, message) in product((1, 1 << 22), lines):
+        monkeypatch.setattr(text_files, "BLOCK", block)
+        line = line if isinstance(line, bytes) else line.encode()
+        text = b"\xef\xbb\xbf\n\n" + good + line + b"\n" + b"worse" * (read is read_letor)
+        with pytest.raises(
+            ValueError, match=f"^<file>: line 6: ['\"].*['\"]: .*{message}"
+        ) as caught:
+            read(io.BytesIO(text))
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    "arrow, read, good, lines",
+    "read, text, message",
     [
-        ("without", read_letor, LETOR, LETOR_LINES),  # only the readers of qrels and runs use Arrow
-        *(
-            (arrow, *reader)
-            for arrow in ("with Arrow", "without")
-            for reader in (
-                (read_run, RUN, RUN_LINES),
-                (read_qrels, QRELS, QRELS_LINES),
-                (read_qrels, BEIR, BEIR_LINES),
-                (read_run, RANKS, RANKS_LINES),
-                (read_run, SCORES_OF_THREE, SCORE_LINES),
-                (read_run, FOUR, FOUR_LINES),
-            )
+        (
+            read_run,
+            RUN + b"301 Q0 d1 3 1 bm25\n",
+            "line 4: query '301' already contains document 'd1' at line 2",
+        ),
+        (read_run, RANKS + b"302 d1 7\n", "line 4: query '302' already contains document 'd1'"),
+        (read_run, SCORES_OF_THREE + b"302 d1 2\n", "line 4: query '302' already contains"),
+        (
+            read_qrels,
+            QRELS + b"302 0 d1 -1\n",
+            "line 4: document 'd1' of query '302' has grade -1, but it has grade 1 at line 3",
+        ),
+        (
+            read_qrels,
+            BEIR + b"302\td1\t0\n",
+            "line 4: .* has grade 0, but it has grade 1 at line 3",
+        ),
+        (read_qrels, BEIR + b"302\td2\tinf\n", "column 'score' must be finite; got inf for line 4"),
+        (
+            read_run,
+            RANKS + b"302 d2 7\n",
+            "line 4: the third column contains integers that are not the ranks 1 to 2 of query '302'"
+            r", such as 7\. .*third=.rank.\)\. .*third=.score.\), or write four columns \(query",
         ),
     ],
-    indirect=["arrow"],
 )
-def test_the_first_bad_line_is_named(arrow, read, good, lines, monkeypatch):
-    starts = ((b"", 4), (b"\xef\xbb\xbf", 4), (b"\n\n", 6))
-    # Each line is a block, or all lines are one block.
-    for block, (line, message), (before, number) in product((1, 1 << 22), lines, starts):
-        if number == 4 or not re.search(r"line \d", message):
-            monkeypatch.setattr(text_files, "BLOCK", block)
-            line = line if isinstance(line, bytes) else line.encode()
-            text = before + good + line + b"\n"
-            text += b"worse" if read is read_letor else b""
-            with pytest.raises(ValueError, match=f"^<file>: .*{message}") as caught:
-                read(io.BytesIO(text))
-            assert f"line {number}" in str(caught.value) and "\n" not in str(caught.value)
+def test_lines_that_contradict_each_other_are_named(read, text, message):
+    with pytest.raises(ValueError, match=f"^<file>: {message}"):
+        read(io.BytesIO(text))
 
 
 GROUP_ROWS = "2 1:1\n1 1:2\n"
@@ -178,16 +179,13 @@ FILES = [
         for text in (b"", b"\n \n", gzip.compress(b"", mtime=0))
     ),
     (read_letor, b"# only a comment\n", "<file>: the file is empty or contains only comments"),
-    (read_letor, b"# one\n\n1 qid:1 1:1\n\nbad qid:1\n", "line 5: the grade"),
-    (read_letor, b"1 qid:1 1:1 # caf\xe9\nx qid:1\n", "line 2: the grade"),  # in latin-1
-    (read_letor, b"\xff\xfe1\0 \0", "line 1: a LETOR file must be .*a NUL byte"),
-    (read_letor, b"1 1:1\n", r"line 1: 'qid:' and the query must follow .*as group; .*np\.repeat"),
-    (read_qrels, b"\xef\xbb\xbf1 0\n", "line 1: a line of qrels must have 4 col.*got 2: '1 0'"),
+    (read_letor, b"# one\n\n1 qid:1 1:1\n\nbad qid:1\n", "line 5: 'bad qid:1': "),
+    (read_letor, b"1 qid:1 1:1 # caf\xe9\nx qid:1\n", "line 2: 'x qid:1': "),  # in latin-1
     *(
         (
             read_qrels,
             text,
-            "line 1: a line of qrels must have 4 col.*got 3.*Other accepted forms: "
+            "line 1: .*: a line of qrels must have 4 col.*got 3.*Other accepted forms: "
             "a table with tabs or commas below a header such as query-id corpus-id score or query,docid",
         )
         for text in (b"1\td\t2\n", b"query-id corpus-id score\n1 d 2\n")
@@ -195,7 +193,7 @@ FILES = [
     (
         read_run,
         b"1 Q0 d 1 2\n",
-        "got 5: .*Other accepted forms: three columns .query document rank "
+        "got 5.*Other accepted forms: three columns .query document rank "
         r"or score., four columns .query document rank score., a table .*, or JSON Lines",
     ),
     (read_run, b"query-id\tcorpus-id\tscore\n", "line 2: the table contains no rows"),
@@ -205,10 +203,10 @@ FILES = [
         (read, text, f"^<file>: {message}")
         for read in (read_qrels, read_run)
         for text, message in (
-            (b'{"q": {"a": 1}', "line 1: the JSON data are damaged or truncated .*column"),
-            (b'{"q": {"a": 1}}\n{"q":\n', "line 3: the JSON data are damaged"),
+            (b'{"q": {"a": 1}', "Expecting .*: line 1 column"),
+            (b'{"q": {"a": 1}}\n{"q":\n', "Expecting value: line 3 column 1"),
             (b'\n{"qid": "q", "rel": 1}\n', "(qrels|run) has no column 'document'; .*'qid', 'rel'"),
-            (b'{"q":\n {"\xff": 1}}', "line 2: text must be UTF-8"),
+            (b'{"q":\n {"\xff": 1}}', "'utf-8' codec can't decode byte"),
             (b'{"q": {"a": 1, "a": 2}}', "an object contains the key 'a' 2 times"),
             (b'{"q": {"a": 1}, "q": {}}', "an object contains the key 'q' 2 times"),
             (b"{}", "(qrels|run) is empty"),
@@ -231,24 +229,13 @@ def test_files_that_are_empty_or_of_another_kind_are_errors(read, text, message)
         read(io.BytesIO(text))
 
 
-@pytest.mark.parametrize(
-    "read, line",
-    [
-        (read_letor, "1 qid:{} 1:0.77 #docid = {}\n"),
-        (read_run, "1 Q0 {} 1 {}.77 s\n"),
-    ],
-)
-def test_damaged_files_are_errors_that_name_a_line(tmp_path, read, line):
-    packed = gzip.compress("".join(line.format(i, i) for i in range(5000)).encode())
+def test_damaged_files_are_errors_that_name_the_file(tmp_path):
+    packed = gzip.compress("".join(f"1 Q0 {i} 1 {i}.77 s\n" for i in range(5000)).encode())
     path = tmp_path / "cut.gz"
-    for damaged, first in (
-        (packed[:-4], "[1-5]"),
-        (packed[:20] + b"\0\0" + packed[22:], ""),
-        (b"\x1f\x8b\0", ""),
-    ):
+    for damaged in (packed[:-4], packed[:20] + b"\0\0" + packed[22:], b"\x1f\x8b\0"):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=rf"cut.gz: line {first}\d*: the gzip data are dam"):
-            read(path)
+        with pytest.raises(ValueError, match="cut.gz: the compressed data are damaged or trunc"):
+            read_run(path)
 
 
 @pytest.mark.parametrize(
@@ -256,14 +243,20 @@ def test_damaged_files_are_errors_that_name_a_line(tmp_path, read, line):
     [
         (GROUP_ROWS, "1\n2\n", "sizes: the 2 query sizes add up to 3 rows, but .*<file> has 2"),
         *(
-            (GROUP_ROWS, f"2\n{size}\n", f"sizes: line 2: the size of a query .* ≥ 1; got '{size}'")
+            (GROUP_ROWS, f"2\n{size}\n", f"sizes: line 2: '{size}': the size of a query .* ≥ 1")
             for size in ("0", "1.5", "inf", "", "1 1")
         ),
-        (GROUP_ROWS, "", "sizes: the file contains no sizes"),
-        ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file contains queries such as 'qid:3': omit"),
-        ("2 1:1\n1 qidx:3 1:2\n", "2\n", "<file>: line 2: .* queries such as 'qidx:3': omit"),
-        ("2 1:1\n1_0 1:2\n", "2\n", "<file>: line 2: the grade must be .* '1_0'"),
-        ("2 1:1\n1 1:1_0\n", "2\n", "<file>: line 2: a number must not contain an .* '1 1:1_0'"),
+        (GROUP_ROWS, "", "sizes: the file contains no numbers"),
+        (
+            "2 1:1\n1 qid:3 1:2\n",
+            "2\n",
+            "<file>: line 2: '1 qid:3 1:2': the file contains queries: omit",
+        ),
+        (
+            "2 1:1\n1_0 1:2\n",
+            "2\n",
+            "<file>: line 2: '1_0 1:2': a number must not contain an under",
+        ),
     ],
 )
 def test_query_sizes_must_fit_the_rows(tmp_path, text, sizes, message):
@@ -274,7 +267,11 @@ def test_query_sizes_must_fit_the_rows(tmp_path, text, sizes, message):
 
 ARGUMENTS = [
     *(
-        (lambda read=read: read(0), TypeError, "path must be a str or a Path; got 0")
+        (
+            lambda read=read: read(0),
+            TypeError,
+            "path must be a str, a Path, or a file in binary mode; got 0",
+        )
         for read in (read_letor, read_qrels)
     ),
     (lambda: read_run(io.StringIO("1 Q0 a 1 1 s\n")), TypeError, "binary mode"),
@@ -305,12 +302,11 @@ ARGUMENTS = [
     (
         lambda: read_run(io.BytesIO(SCORES_OF_THREE), third="rank"),
         ValueError,
-        "<file>: line 1: the "
-        "rank must be an integer ≥ 0; got '7.5'. If the column contains scores, pass third='score'",
+        "<file>: line 1: '301 d1 7.5': the "
+        "rank must be an integer ≥ 0. If the column contains scores, pass third='score'",
     ),
-    (lambda: read_run(io.BytesIO(RUN), split=1), TypeError, "split must be .*default/test'; got 1"),
     (lambda: read_letor("no such file"), FileNotFoundError, "no such file"),
-    (lambda: read_letor(io.BytesIO(LETOR), group=[1]), TypeError, r"group must be .*np\.repeat"),
+    (lambda: read_letor(io.BytesIO(LETOR), group=[1]), TypeError, r"group must be .*; got \[1\]"),
     *(
         (
             lambda n=n: read_letor(io.BytesIO(LETOR), n_features=n),
@@ -341,7 +337,7 @@ ARGUMENTS = [
                 {"n_features": 2, "zero_based": True},
                 "line 1: .* from 0 to 1; got 2. See",
             ),
-            (LETOR, {"zero_based": 1}, "zero_based must be True, False or 'auto'; got 1"),
+            (LETOR, {"zero_based": 2}, "zero_based must be True, False or 'auto'; got 2"),
             (
                 b"#\n1 qid:1 1:1\n1 qid:1 2:1\n1 qid:1\n1 qid:1 0:1\n",
                 {"n_features": 2},

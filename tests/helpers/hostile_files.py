@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from skgraded._input.tables import UnknownColumnError
 from skgraded.datasets import read_letor, read_qrels, read_run
-from skgraded.datasets.table_files import Names, read_columns
+from skgraded.datasets.table_files import read_columns
 
 NUMBERS = (
     b"1 0 2 -1 0.5 -0.0 1e5 1E-5 +1 .5 5. 00012 0.00010008711588209878 5e-324 1e400 -1e400 1e-400"
@@ -180,8 +180,6 @@ def plainly(data, kind):
         except (EOFError, OSError, zlib.error):
             raise Bad from None
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\0" in data:
-        raise Bad
     try:
         rows = PLAINLY[kind](data)
     except ValueError:
@@ -339,7 +337,8 @@ def _csv(data):
     separator = "\t" if "\t" in first and "," not in first else ","
     result: dict = {}
     for cells in _rows_of_table(text, separator, ("query", "grade", "score", "document")):
-        _good(len(cells) > 1)
+        if len(cells) < 2:
+            continue
         query, document = cells["query"], cells["document"]
         grade, score = (_number(cells[name].encode()) for name in ("grade", "score"))
         query.encode(), document.encode()  # raises a ValueError if not UTF-8
@@ -374,13 +373,13 @@ def read(data, kind):
         result = read_run(file)
         columns = [result.query, result.document, result.score.tolist(), result.name]
     else:
-        result = read_columns(file, Names("query", "grade", ["score"], "document"))
+        result = read_columns(file, "query", "grade", ["score"], "document")
         columns = [
-            result.query,
-            result.document,
-            result.grade.tolist(),
-            [float(score) for score in result.scores["score"]],
-        ]  # some are exact integers
+            result["query"],
+            result["document"],
+            result["grade"].tolist(),
+            [float(score) for score in result["score"]],  # some are exact integers
+        ]
     return list(zip(*columns, strict=True))
 
 
@@ -394,9 +393,7 @@ def check(data, kind):
         result = read(data, kind)
     except ValueError as error:
         assert expected is None, f"{data!r} is refused: {error}"
-        named = (
-            r"<file>: (.*line \d+|.*row \d+|the file (is empty|contains no)|.*is empty|the Parquet)"
-        )
+        named = r"<file>: (.*(line|row|position) \d+|the (file|compressed|Parquet)|.*is empty)"
         is_clear = type(error) in (ValueError, UnknownColumnError)
         assert is_clear and re.match(named, str(error)), f"{data!r}: {error!r}"
         return False
