@@ -184,7 +184,8 @@ def position_bias(
             if log[argument] is None:
                 raise ValueError(f"method={method!r} requires {argument}.")
     counts = _Counts.of(log, method)
-    n_shown, clicks = (np.bincount(counts.position, numbers) for numbers in counts.of_cells())
+    places = counts.position[counts.cell]
+    n_shown, clicks = np.bincount(places, counts.impressions), np.bincount(places, counts.clicks)
     if n_shown[0] == 0 or clicks[0] == 0:
         kind = "impressions" if n_shown[0] == 0 else "clicks"
         raise ValueError(f"Position 1 has no {kind}, but examination is relative to position 1.")
@@ -200,15 +201,25 @@ def position_bias(
                 ]
             )
         limits[:, known] = np.nanquantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    _warn_of_unknown(examination, n_shown)
-    with np.errstate(invalid="ignore"):
-        click_rate = clicks / n_shown
+    unknown = 1 + np.flatnonzero(np.isnan(examination) & (n_shown > 0))
+    if len(unknown):
+        shown = ", ".join(map(str, unknown[:10])) + (", …" if len(unknown) > 10 else "")
+        warnings.warn(
+            f"{len(unknown)} of {np.count_nonzero(n_shown)} positions have no estimate (nan), "
+            f"because no documents with clicks connect them with position 1: {shown}. Documents "
+            "must be shown at several positions; the log of a single ranker cannot show position "
+            "bias.",
+            stacklevel=2,
+        )
+    is_intervention = (np.bincount(counts.document) > 1)[counts.document] & (method != "randomized")
     columns = {
         "ci_low": limits[0],
         "ci_high": limits[1],
-        "click_rate": click_rate,
+        "click_rate": np.divide(
+            clicks, n_shown, out=np.full(len(n_shown), np.nan), where=n_shown > 0
+        ),
         "n_impressions": n_shown.astype(np.intp),
-        "n_interventions": counts.n_interventions().astype(np.intp),
+        "n_interventions": np.bincount(counts.position, is_intervention).astype(np.intp),
     }
     return PositionBias(examination, level, method, columns)
 
@@ -272,15 +283,6 @@ class _Counts:
             method,
         )
 
-    def of_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the impressions and clicks of the cells."""
-        return np.bincount(self.cell, self.impressions), np.bincount(self.cell, self.clicks)
-
-    def n_interventions(self) -> np.ndarray:
-        """Return the number of documents at each position that other positions show, too."""
-        is_shown_twice = (np.bincount(self.document) > 1)[self.document]
-        return np.bincount(self.position, is_shown_twice & (self.method != "randomized"))
-
     @cached_property
     def _by_unit(self) -> tuple[Any, ...]:
         """Impressions and clicks as sparse matrices of cells and units."""
@@ -310,9 +312,11 @@ class _Counts:
 
     def estimate(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the examination if each unit occurs as often as `weights` says (None: once)."""
-        n_shown, clicks = (
-            self.of_cells() if weights is None else (part @ weights for part in self._by_unit)
-        )
+        if weights is None:
+            n_shown = np.bincount(self.cell, self.impressions)
+            clicks = np.bincount(self.cell, self.clicks)
+        else:
+            n_shown, clicks = (part @ weights for part in self._by_unit)
         rates = clicks / np.maximum(n_shown, 1e-300)
         i, j = self.pairs.first, self.pairs.second
         times = (n_shown[i] > 0) & (n_shown[j] > 0)
@@ -320,19 +324,6 @@ class _Counts:
             times = weights[self.query[i]]
         n_positions = int(self.position.max()) + 1
         return self.pairs.estimate(rates, times.astype(float), n_positions, self.method)
-
-
-def _warn_of_unknown(examination: np.ndarray, n_shown: np.ndarray) -> None:
-    unknown = 1 + np.flatnonzero(np.isnan(examination) & (n_shown > 0))
-    if len(unknown):
-        shown = ", ".join(map(str, unknown[:10])) + (", …" if len(unknown) > 10 else "")
-        warnings.warn(
-            f"{len(unknown)} of {np.count_nonzero(n_shown)} positions have no estimate (nan), "
-            f"because no documents with clicks connect them with position 1: {shown}. Documents "
-            "must be shown at several positions; the log of a single ranker cannot show position "
-            "bias.",
-            stacklevel=3,
-        )
 
 
 # Grades ------------------------------------------------------------------------------------------

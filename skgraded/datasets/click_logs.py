@@ -36,12 +36,7 @@ def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data, (str, os.PathLike)):
         with needs("A Parquet file", "pyarrow"):
             import pyarrow.dataset as parquet
-        try:
-            files = parquet.dataset(os.fspath(data), format="parquet")
-        except FileNotFoundError:
-            raise FileNotFoundError(2, "No such file or directory", os.fspath(data)) from None
-        except ValueError as error:
-            raise ValueError(f"{data} is no Parquet file: {error!s:.200}") from None
+        files = parquet.dataset(os.fspath(data), format="parquet")
         names = [name for name in arguments.values() if name is not None]
         tables.refuse_unknown(names, files.schema.names, f"{data}: ")
         data = files.to_table(columns=sorted(set(names)))

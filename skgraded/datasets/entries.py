@@ -48,35 +48,22 @@ class Entries:
                 f"query {self.query(row)!r} has grade {self.numbers[row]:g}, but it has grade "
                 f"{self.numbers[first]:g} at {self.place(first)}: keep only one of the grades."
             )
-        return self._without(rows)
+        return self.without(rows)
 
     def without_identical_ids(self) -> Self:
         """Drop the documents whose id equals the id of their query; all queries are kept."""
         query = finder(self.query_ids)(np.asarray(self.document, dtype=object))
-        return self._without(np.flatnonzero(query == self.query_codes))
+        return self.without(np.flatnonzero(query == self.query_codes))
 
-    def _without(self, rows: np.ndarray) -> Self:
+    def without(self, rows: np.ndarray) -> Self:
         """Drop the rows at some positions."""
-        return self._take(np.delete(np.arange(len(self.numbers)), rows)) if len(rows) else self
-
-    def _take(self, rows: np.ndarray) -> Self:
-        """Return the rows at some positions."""
-        codes = self.name_codes
-        return replace(
-            self,
-            query_codes=self.query_codes[rows],
-            document=self.document[rows],
-            numbers=self.numbers[rows],
-            lines=None if self.lines is None else self.lines[rows],
-            name_codes=None if codes is None else codes[rows],
-        )
-
-    def judged(self) -> Self:
-        """Return the judgments with grades ≥ 0; raise a ValueError if there are none."""
-        is_judged = self.numbers >= 0
-        if not is_judged.any():
-            raise ValueError("all grades are negative, so no document is judged.")
-        return self if is_judged.all() else self._take(np.flatnonzero(is_judged))
+        if not len(rows):
+            return self
+        kept = np.delete(np.arange(len(self.numbers)), rows)
+        of_rows = ("query_codes", "document", "numbers", "lines", "name_codes")
+        columns = {name: getattr(self, name) for name in of_rows}
+        known = {name: values[kept] for name, values in columns.items() if values is not None}
+        return replace(self, **known)
 
     def warn_of_negative(self, stacklevel: int = 4) -> None:
         """Warn about negative grades, which mean "not judged" in trec_eval."""

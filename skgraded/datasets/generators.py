@@ -140,8 +140,6 @@ def make_swapped_rankings(
     n_levels = whole_number(n_levels, "n_levels", 2)
     n_swaps = whole_number(n_swaps, "n_swaps", 0)
     n_rankings = whole_number(n_rankings, "n_rankings", 1)
-    if not isinstance(uniform, (bool, np.bool_)):
-        raise TypeError(f"uniform must be True or False; got {uniform!r}.")
     if uniform and n_levels > n_documents:
         raise ValueError(
             f"If uniform=True, n_levels must be at most n_documents = {n_documents}, so that each "

@@ -236,7 +236,7 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
         try:
             rows[name] = entries_of(source, side, f"{argument}[{name!r}]", stacklevel=4)
             if side == "qrels":
-                rows[name] = rows[name].judged()
+                rows[name] = rows[name].without(np.flatnonzero(rows[name].numbers < 0))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{argument}[{name!r}]: {error}") from None
     return rows
@@ -265,7 +265,7 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
 def _warn_of_disjoint(rows: Entries, judgments: Entries, stacklevel: int = 4) -> None:
     """Warn that no document of a query is judged, with an id of each side; empty runs are valid."""
     codes = finder(judgments.query_ids)(rows.query_ids)[rows.query_codes]
-    if codes.max(initial=-1) < 0:
+    if codes.max(initial=-1) < 0 or not len(judgments.numbers):
         return
     row = int(np.argmax(codes >= 0))
     judged = int(np.argmax(judgments.query_codes == codes[row]))
