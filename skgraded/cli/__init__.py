@@ -300,8 +300,9 @@ def _check_settings(args: Namespace) -> dict[str, Any]:
         **{path: name for name, path in args.systems.items()},
         **{name: name for name in args.systems},
     }
-    default = "t" if args.kind == FOLDER else "randomization"
-    test = {"auto": default, "none": None}.get(args.test, args.test)
+    test = {"auto": "t" if args.kind == FOLDER else "randomization", "none": None}.get(
+        args.test, args.test
+    )
     settings = {
         "baseline": names.get(args.baseline, args.baseline),
         "test": test,

@@ -19,6 +19,13 @@ from skgraded.datasets.entries import Entries, finder, numbered
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
+_CHECKS = {
+    "missing": choice_validator("missing", ("skip", "count")),
+    "unjudged": choice_validator("unjudged", ("skip", "raise")),
+    "identical_ids": choice_validator("identical_ids", ("keep", "drop")),
+    "ties": choice_validator("ties", ("trec",)),
+}
+
 
 def join_run(
     qrels: Any,
@@ -215,11 +222,11 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
 
 def check_options(missing: Any, unjudged: Any, ties: Any, identical_ids: Any) -> None:
     """Raise a ValueError unless the options that `join_run` and `evaluate_runs` share are valid."""
-    choice_validator("missing", ("skip", "count"))(missing)
-    choice_validator("unjudged", ("skip", "raise"))(unjudged)
-    choice_validator("identical_ids", ("keep", "drop"))(identical_ids)
+    _CHECKS["missing"](missing)
+    _CHECKS["unjudged"](unjudged)
+    _CHECKS["identical_ids"](identical_ids)
     if ties is not None:
-        choice_validator("ties", ("trec",))(ties)
+        _CHECKS["ties"](ties)
 
 
 def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:

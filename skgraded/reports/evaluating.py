@@ -397,7 +397,7 @@ def evaluate_runs(
     >>> {name: evaluation.mean()["AP"] for name, evaluation in evaluations.items()}
     {'bm25': 1.0, 'dense': 0.5}
     """
-    door.choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
+    door.check_unjudged_documents(unjudged_documents)
     check_options(missing, unjudged, ties, identical_ids)
     texts = measures if isinstance(measures, (list, tuple)) else [measures]
     if "official" in map(str, texts):
