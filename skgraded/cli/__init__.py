@@ -234,11 +234,15 @@ WORDS: tuple[tuple[str, Any], ...] = (
     ),
     (r"(column .* must be finite; got nan.*)\.$", r"\1: use --unjudged-documents."),
     (
-        rf"(?<![(,])\b({ARGUMENTS})=['\"]?([\w/-]*)['\"]?",  # but not a parameter of a measure
+        # Not a parameter of a measure, and not in an id.
+        rf"(?<![(,'\"])\b({ARGUMENTS})=['\"]?([\w/-]*)['\"]?",
         lambda match: f"{OPTION_OF[match[1]]} {match[2]}".rstrip(),
     ),
     ("--test None", "--test none"),
-    (rf"(^|Omit |set )({ARGUMENTS})(?=[ ,])", lambda match: match[1] + OPTION_OF[match[2]]),
+    (
+        rf"(^|Omit |set )({ARGUMENTS})(?= must| has| requires| contains| to|,)",
+        lambda match: match[1] + OPTION_OF[match[2]],
+    ),
 )
 
 
