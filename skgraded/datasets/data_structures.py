@@ -110,7 +110,7 @@ def _refuse_response(value: Any, side: str) -> None:
     """Raise a TypeError for a response of Solr, Vespa, or Elasticsearch's _search or _msearch."""
     if not isinstance(value, Mapping):
         return
-    parts = {key: part for key, part in value.items() if isinstance(part, Mapping)}
+    parts = {key: value[key] for key in RESPONSES if isinstance(value.get(key), Mapping)}
     responses = value.get("responses")
     is_msearch = isinstance(responses, list) and isinstance(next(iter(responses), None), Mapping)
     if is_msearch or any(keys & parts.get(key, {}).keys() for key, keys in RESPONSES.items()):
