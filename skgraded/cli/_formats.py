@@ -182,15 +182,13 @@ def _means_to_csv(report: Any, systems: Systems, args: Namespace) -> str:
     if args.by is not None:
         return str(report.to_csv())
     tabulate = _tabulate_values if args.per_query else _tabulate_means
-    return tables.csv_text(tabulate(systems, args))
+    return str(tables.csv(tables.frame(tabulate(systems, args))))
 
 
 def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace) -> str:
-    return (
-        tables.csv_text(_tabulate_side_by_side(comparison))
-        if args.per_query
-        else str(comparison.to_csv())
-    )
+    if args.per_query:
+        return str(tables.csv(tables.frame(_tabulate_side_by_side(comparison))))
+    return str(comparison.to_csv())
 
 
 def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:

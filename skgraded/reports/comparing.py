@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.door import choice_validator
+from skgraded._input.door import choice_validator, whole_number
 from skgraded._input.segments import segments_of
-from skgraded.measures import mean_over_queries
+from skgraded._kernels.sums import mean_of_defined
 from skgraded.reports import pairing
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import (
@@ -22,7 +22,6 @@ from skgraded.reports.comparison_rows import (
     families_of,
     pair_systems,
 )
-from skgraded.reports.comparison_view import caveats
 from skgraded.reports.evaluation import (
     CrossEvaluation,
     Evaluation,
@@ -31,15 +30,10 @@ from skgraded.reports.evaluation import (
 )
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import check_settings, mean_interval
+from skgraded.stats.intervals import CHECK_LEVEL, FEWEST_RESAMPLES, check_rng, mean_interval
 from skgraded.stats.paired_samples import PairedSample, differences_by_query, summarize_pair
-from skgraded.stats.paired_tests import (
-    FEWEST,
-    TESTS,
-    draws_resamples,
-    enough_resamples,
-    p_values,
-)
+from skgraded.stats.paired_tests import FEWEST, TESTS, enough_resamples, p_values
+from skgraded.writing.sentences import caveats
 
 
 def compare(
@@ -201,7 +195,9 @@ def compare(
     seed = int(rng) if isinstance(rng, (int, np.integer)) else None
     report = _compare_values(evaluations, baseline, settings, by, n_resamples, seed)
     _warn_of_different_folds(evaluations)
-    for text in caveats(report):
+    for text in caveats(
+        report.systems, report.judged or {}, report.n_unanswered or (), report.n_queries
+    ):
         warnings.warn(text, stacklevel=2)
     return report
 
@@ -225,7 +221,10 @@ def checked_settings(
     check_choice("test", test, TESTS)
     check_choice("correction", correction, CORRECTIONS)
     choice_validator("family", FAMILIES)(family)
-    level, *_ = check_settings(level, "t", FEWEST if n_resamples is None else n_resamples, rng)
+    level = CHECK_LEVEL(level)
+    check_rng(rng)
+    if n_resamples is not None:
+        whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
     if are_sums and test is not None and TESTS[test].p_of_t is None:
         raise ValueError(
             f"test={test!r} requires per-query values, but Summaries contain only sums: use "
@@ -261,11 +260,15 @@ def _compare_values(
         n_tests = max(map(len, families_of(keys, family)))
         n_resamples = enough_resamples(n_tests, level, correction)
     settings = settings._replace(n_resamples=int(n_resamples))
-    differences, samples = _summarize_pairs(paired, systems, parts, keys)
+    weights = {
+        segment: None if paired.weights is None else paired.weights[queries]
+        for segment, queries in parts.items()
+    }
+    differences, samples = _summarize_pairs(paired, systems, parts, weights, keys)
     p = _test_rows(differences, len(parts), settings)
     sizes = {segment: len(paired.query_ids[queries]) for segment, queries in parts.items()}
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
-    draws = draws_resamples(test)
+    draws = test is not None and TESTS[test].draws
     return Comparison(
         systems=systems,
         measures=measures,
@@ -285,11 +288,8 @@ def _compare_values(
         system_intervals={
             measure: np.array(
                 [
-                    [
-                        mean_interval(row, _take(paired.weights, queries), level, "t")
-                        for row in values[:, queries]
-                    ]
-                    for queries in parts.values()
+                    [mean_interval(row, weights[segment], level, "t") for row in values[:, queries]]
+                    for segment, queries in parts.items()
                 ]
             )
             for measure, values in paired.per_query.items()
@@ -301,10 +301,6 @@ def _compare_values(
     )
 
 
-def _take(weights: np.ndarray | None, queries: Any) -> np.ndarray | None:
-    return None if weights is None else weights[queries]
-
-
 def _codes_of(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Return the number of each query's segment, given the positions of the segments' queries."""
     codes = np.empty(sum(map(len, parts)), dtype=np.intp)
@@ -314,26 +310,30 @@ def _codes_of(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _summarize_pairs(
-    paired: pairing.Paired, systems: Sequence[str], parts: Mapping[Any, Any], keys: Rows
+    paired: pairing.Paired,
+    systems: Sequence[str],
+    parts: Mapping[Any, Any],
+    weights: Mapping[Any, np.ndarray | None],
+    keys: Rows,
 ) -> tuple[list[np.ndarray], list[PairedSample]]:
     """Return the differences of each row, with nan for excluded queries, and their summary."""
     differences, samples = [], []
     place = {name: i for i, name in enumerate(systems)}
     for segment, system, measure, baseline in zip(*keys.values(), strict=True):
         pair, queries = [place[system], place[baseline]], parts[segment]
-        weights = _take(paired.weights, queries)
+        weight = weights[segment]
         first, second = both = paired.per_query[measure][pair][:, queries]
         undefined = paired.undefined[measure][pair][:, queries].all(axis=0)
-        of_queries = differences_by_query(first, second, weights, merge=True)
+        of_queries = differences_by_query(first, second, weight, merge=True)
         is_known = ~np.isnan(of_queries)
         mean, baseline_mean = (
-            mean_over_queries(np.where(is_known, row, np.nan), weights) for row in both
+            mean_of_defined(np.where(is_known, row, np.nan), weight) for row in both
         )
         differences.append(of_queries)
         samples.append(
             summarize_pair(
                 of_queries[is_known],
-                _take(weights, is_known),
+                None if weight is None else weight[is_known],
                 (mean, baseline_mean),
                 int((is_known & undefined).sum()),
             )

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded.reports import comparison_view as view
-from skgraded.stats.paired_tests import draws_resamples
 from skgraded.writing import charts, sentences, text
 from skgraded.writing.columns import PageTable, select_rows
 from skgraded.writing.evaluation_page import MAX_QUERIES, render
@@ -19,7 +18,6 @@ SECTIONS = {
     "table": "Table",
     "queries": "Queries",
 }
-FIRST = "system", "baseline", "segment", "measure", "mean", "baseline_mean"  # columns
 
 
 class ComparisonPage(NamedTuple):
@@ -63,7 +61,7 @@ class ComparisonPage(NamedTuple):
                     )
                     for i, heading in enumerate(board.measures)
                 ],
-                "summary": PageTable.of(table, caption, FIRST, hidden=("min_detectable",)),
+                "summary": PageTable.of(table, caption),
                 "n_queries": comparison.n_queries,
                 "kept": f"those with the largest differences by {comparison.measures[0]}",
                 "data": data,
@@ -77,7 +75,7 @@ def _describe_comparison(comparison: Any) -> str:
     weighted = ", weighted" if comparison.is_weighted else ""
     procedure = view.describe_procedure(comparison)
     lead = f"{against}. {view.describe_size(comparison)}{weighted}; {procedure}."
-    if draws_resamples(comparison.test):
+    if comparison.n_resamples is not None:
         seed = "" if comparison.seed is None else f", seed {comparison.seed}"
         lead += f" {comparison.n_resamples:,} resamples{seed}."
     return lead
@@ -133,10 +131,10 @@ def _data_of_queries(comparison: Any, board: Any) -> dict[str, Any] | None:
     spread = np.fmax.reduce(first) - np.fmin.reduce(first)
     kept = np.sort(np.argsort(-spread, kind="stable")[:limit])
     return {
-        "ids": list(map(text.label, comparison.query_ids[kept])),
-        "systems": list(map(text.label, systems)),
+        "ids": text.labels(comparison.query_ids[kept]),
+        "systems": text.labels(systems),
         "letters": list(board.letters.values()),
-        "measures": list(map(text.label, comparison.measures)),
+        "measures": text.labels(comparison.measures),
         "baseline": systems.index(baseline),
         "values": [
             [text.json_numbers(of_system[kept]) for of_system in of_systems[order]]

@@ -15,7 +15,6 @@ from skgraded.stats.intervals import MeanEstimate, t_limits, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import TESTS, ranks_contradict, smallest_p_values
 from skgraded.stats.power import detectable_effect
-from skgraded.writing.text import label
 
 FAMILIES = ("all", "measure")  # values of `family`
 FLAGS = ("is_significant", "has_winner", "p_is_bound")  # columns that `to_frame` omits
@@ -41,8 +40,7 @@ def pair_systems(
 ) -> Rows:
     """Return the columns that identify a row: one row per pair, measure and segment.
 
-    All rows of a pair are contiguous, with the same order of measures and segments as the result
-    of `headings_of`.
+    All rows of a pair are contiguous, with the same order of measures and segments.
     """
     pairs = (
         combinations(systems, 2)
@@ -57,17 +55,6 @@ def pair_systems(
     ]
     names = ("segment", "system", "measure", "baseline")
     return dict(zip(names, map(object_array, zip(*keys, strict=True)), strict=True))
-
-
-def headings_of(
-    measures: Sequence[str], segments: Sequence[Any] | None
-) -> dict[tuple[str, Any], str]:
-    """Return a heading for each pair (measure, segment); without `by`, the segment is None."""
-    return {
-        (measure, segment): measure if segments is None else f"{measure} in {label(segment)}"
-        for measure in measures
-        for segment in ([None] if segments is None else segments)
-    }
 
 
 def families_of(rows: Rows, family: str) -> list[np.ndarray]:

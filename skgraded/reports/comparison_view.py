@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgraded._input.words import counted, object_array
-from skgraded.reports.comparison_rows import FLAGS, Rows, headings_of
+from skgraded.reports.comparison_rows import FLAGS, Rows
 from skgraded.reports.report import Table
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
@@ -20,7 +20,7 @@ from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
 from skgraded.writing.columns import list_rows, means_of_systems, select_rows, swap_systems
 from skgraded.writing.tables import Grid, Interval, Marked
-from skgraded.writing.text import Bound
+from skgraded.writing.text import Bound, label
 
 if TYPE_CHECKING:
     import pandas
@@ -35,6 +35,17 @@ RESULTS = (  # of a leading system compared with another system
 
 
 # Rows --------------------------------------------------------------------------------------------
+
+
+def headings_of(
+    measures: Sequence[str], segments: Sequence[Any] | None
+) -> dict[tuple[str, Any], str]:
+    """Return a heading for each pair (measure, segment); without `by`, the segment is None."""
+    return {
+        (measure, segment): measure if segments is None else f"{measure} in {label(segment)}"
+        for measure in measures
+        for segment in ([None] if segments is None else segments)
+    }
 
 
 def order_systems(comparison: Any) -> list[str]:

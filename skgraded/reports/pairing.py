@@ -133,7 +133,7 @@ def are_unequal(weights: np.ndarray | None) -> bool:
 
 def refuse_different_parts(parts: list[Any]) -> None:
     """Raise a ValueError if parts have different settings, or share a label or most queries."""
-    first, labels = parts[0], set(parts[0].labels)
+    first, labels = parts[0], [label for part in parts for label in part.labels]
     for i, part in enumerate(parts[1:], 1):
         for name in ("systems", "measures", "by"):
             values = [
@@ -145,13 +145,11 @@ def refuse_different_parts(parts: list[Any]) -> None:
                     f"All parts passed to merge must have the same {name}: part 0 has {values[0]}, "
                     f"and part {i} has {values[1]}."
                 )
-        for label in part.labels:
-            if label in labels:
-                raise ValueError(
-                    f"Part {i} passed to merge has the label {label!r}, as does an earlier part. "
-                    "Pass each part only once, so that its queries are not counted twice."
-                )
-            labels.add(label)
+    if len(set(labels)) < len(labels):
+        raise ValueError(
+            f"Several parts passed to merge have the label {max(labels, key=labels.count)!r}. Pass "
+            "each part only once, so that its queries are not counted twice."
+        )
     refuse_other_settings({f"part {i}": part for i, part in enumerate(parts)})
 
 

@@ -134,15 +134,14 @@ class Table:
             LaTeX text, such as ``r"Means with 95\,\% intervals"``. With a caption, a table of at
             most 40 rows is a ``table`` environment.
         label : str, optional
-            Name for ``\ref``, such as "tab:means"; requires `caption`.
+            Name for ``\ref``, such as "tab:means".
         digits : int, default=4
             Number of decimals. Small numbers that would be rounded to 0 are shown as 1.2e-06.
 
         Raises
         ------
         ValueError
-            If `digits` is not an integer ≥ 0, `label` is passed without `caption`, or one of them
-            contains ``%``, ``#`` or ``&`` without a backslash.
+            If `digits` is not an integer ≥ 0.
         ImportError
             If Jinja2 is not installed.
         """

@@ -109,25 +109,14 @@ class PageTable(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
     @classmethod
-    def of(
-        cls,
-        table: Any,
-        caption: str,
-        first: Sequence[str] = (),
-        hidden: Sequence[str] = (),
-    ) -> Self:
-        """Create a table from a frame or a dict of columns.
-
-        The columns `first` come first, and the columns `hidden` are omitted.
-        """
-        names = [name for name in first if name in table]
-        names += [name for name in table if name not in (*first, *hidden)]
+    def of(cls, table: Any, caption: str) -> Self:
+        """Create a table from the columns of a frame, or of a dict, that are in `COLUMNS`."""
         columns, cells = [], []
-        for name in names:
-            if name == "ci_high":
-                continue  # shown with ci_low
-            values = list(table[name])
+        for name in table:
+            if name == "ci_high" or name not in COLUMNS:  # ci_high is shown with ci_low
+                continue
             heading, kind, _ = COLUMNS[name]
+            values = list(table[name])
             if kind == "interval":
                 values = list(zip(values, table["ci_high"], strict=True))
             columns.append((heading, kind))

@@ -88,7 +88,7 @@ class EvaluationPage:
         if self.weights is not None:
             weights = text.json_numbers(self.weights[kept])
             columns.append({"name": "Weight", "kind": "plain", "values": weights})
-        return {"ids": list(map(text.label, self.query_ids[kept])), "columns": columns}
+        return {"ids": text.labels(self.query_ids[kept]), "columns": columns}
 
 
 def _means_table(frame: Any, level: float) -> PageTable:
@@ -99,7 +99,7 @@ def _means_table(frame: Any, level: float) -> PageTable:
         "number of queries in the mean. Undefined: number of queries for which the measure is "
         "undefined"
     )
-    return PageTable.of(frame, caption, hidden=("method",))
+    return PageTable.of(frame, caption)
 
 
 # Templates ---------------------------------------------------------------------------------------

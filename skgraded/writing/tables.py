@@ -1,11 +1,9 @@
 """Format tables as text, Markdown, LaTeX and CSV, or convert them to pandas DataFrames."""
 
-import io
 import math
 import numbers
 import re
 from collections.abc import Callable
-from csv import writer as csv_writer
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +24,6 @@ _MARKDOWN = str.maketrans(
     }
 )
 SHORT_TABLE = 40  # in LaTeX, tables with more rows are split between pages
-_UNESCAPED = re.compile(r"(?<!\\)[%#&]")  # LaTeX reads these characters as commands
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # others are literal in Markdown
 # LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
 _LATEX = str.maketrans(
@@ -121,7 +118,6 @@ def latex(
     table: Any, *, caption: str | None = None, label: str | None = None, digits: int = DIGITS
 ) -> str:
     """Format a table as LaTeX; see `Grid.of` and `Table.to_latex`."""
-    _check_title(caption, label)
     grid, digits = Grid.of(table), whole_number(digits, "digits", 0)
     names, rows = _as_text(
         grid,
@@ -132,35 +128,14 @@ def latex(
         digits=digits,
     )
     with needs("to_latex", "jinja2"):
-        import pandas as pd
-
-        # By default, older versions of pandas omit rows of very long tables.
-        with pd.option_context(
-            "styler.render.max_elements",
-            max(1, len(names) * len(rows)),
-            "styler.render.max_rows",
-            None,
-            "styler.render.max_columns",
-            None,
-        ):
-            return pd.DataFrame(rows, columns=names).to_latex(
-                index=False,
-                escape=False,
-                caption=caption,
-                label=label,
-                longtable=len(rows) > SHORT_TABLE,
-                column_format="".join("r" if number else "l" for number in grid.are_numbers),
-            )
-
-
-def _check_title(caption: str | None, label: str | None) -> None:
-    for name, text in {"caption": caption, "label": label}.items():
-        if text is not None and (not isinstance(text, str) or _UNESCAPED.search(text)):
-            raise ValueError(
-                f"{name} must be LaTeX text with a backslash before each %, # and &; got {text!r}."
-            )
-    if label is not None and caption is None:
-        raise ValueError("label requires a caption: LaTeX numbers only tables with captions.")
+        return frame(rows, columns=names).to_latex(
+            index=False,
+            escape=False,
+            caption=caption,
+            label=label,
+            longtable=len(rows) > SHORT_TABLE,
+            column_format="".join("r" if number else "l" for number in grid.are_numbers),
+        )
 
 
 def aligned(table: Any) -> str:
@@ -185,14 +160,6 @@ def aligned(table: Any) -> str:
 
 def _justified(cells: list[str], width: int, is_number: bool) -> list[str]:
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in cells]
-
-
-def csv_text(columns: dict[str, Any]) -> str:
-    """Convert columns to CSV text with all digits; nan becomes "nan"."""
-    names, rows = Grid.of(columns)
-    file = io.StringIO()
-    csv_writer(file, lineterminator="\n").writerows([names, *rows])
-    return file.getvalue()
 
 
 def csv(frame: Any, path: str | Path | None = None) -> str | None:

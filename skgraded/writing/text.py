@@ -27,6 +27,11 @@ def label(name: Any) -> str:
     return text if text.isprintable() else printable(text)
 
 
+def labels(names: Iterable[Any]) -> list[str]:
+    """Return query ids, systems or measures as texts."""
+    return [label(name) for name in names]
+
+
 def shortened(name: object, width: int = NAME) -> str:
     """Shorten a name to at most `width` characters by replacing its middle with "…"."""
     text = label(name)

@@ -63,6 +63,8 @@ class TestEveryReport:
         with_caption = report.to_latex(caption="All means", label="tab:means", digits=2)
         assert r"\caption{All means}" in with_caption and r"\label{tab:means}" in with_caption
         assert not re.search(r"\d\.\d{3}", with_caption)
+        with pytest.raises(ValueError, match="digits must be an integer ≥ 0; got 2.5"):
+            report.to_latex(digits=2.5)
 
     def test_json_and_pickles_restore_an_equal_report(self, report, tmp_path):
         kind, path = type(report), tmp_path / "report.json"

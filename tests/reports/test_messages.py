@@ -547,7 +547,7 @@ SUMMARIES = [
         "a label twice",
         lambda: sg.Summary.merge(DAYS),
         V,
-        "Part 2 passed to merge has the label 'Monday'",
+        "Several parts passed to merge have the label 'Monday'",
     ),
     ("another label", lambda: sg.Summary.of(ABC, label=3), T, "label must have the type str"),
     ("no Evaluation for a Summary", lambda: sg.Summary.of({}), T, "evaluation must have the type"),

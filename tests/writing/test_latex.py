@@ -4,12 +4,10 @@ import shutil
 import subprocess
 
 import numpy as np
-import pandas as pd
 import pytest
 from small_reports import systems
 
 import skgraded as sg
-from skgraded.writing import tables
 
 if shutil.which("pdflatex") is None:
     pytest.skip(
@@ -82,12 +80,3 @@ def test_tables_of_twenty_systems_and_five_measures_compile(tmp_path):
         assert board.count(r"\begin{table}") == 1 and board.count(r"\\") == 21
         latex += [board, table]
     check_latex("\n\n".join(latex), tmp_path)
-
-
-def test_limits_of_pandas_do_not_omit_rows():
-    table = {"a": list(range(60)), "b": ["x"] * 60}
-    complete = tables.latex(table)
-    limits = "styler.render.max_elements", 10, "styler.render.max_rows", 5
-    with pd.option_context(*limits, "styler.render.max_columns", 1):
-        assert tables.latex(table) == complete
-    assert complete.count("& x") == 60
