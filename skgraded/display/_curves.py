@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -44,38 +44,38 @@ class CurveDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Compute scores with fitted estimators, and plot the scores like `from_predictions`.
+        """Compute scores with a fitted estimator, and plot the scores like `from_predictions`.
 
         Parameters
         ----------
-        estimator : estimator, or mapping of str to estimator
-            Fitted estimator, or several estimators by name.
+        estimator : estimator
+            Fitted estimator. For several estimators, pass their predictions to `from_predictions`.
         qid : array-like of shape (n,), str or int, optional
-            Query id of each row, or a column of X by name or position. May be omitted if every
-            estimator is a `QueryRanker` whose `qid` names the same column of X.
+            Query id of each row, or a column of X by name or position. May be omitted for a
+            `QueryRanker` whose `qid` is a column of X or a Series.
         response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
             Method that returns the scores, as in `make_ranking_scorer`.
         **kwargs : dict
             Additional parameters of `from_predictions`.
         """
         check_response_method(response_method)
-        names, estimators = _base.split_systems(estimator, name)
         source = QuerySource.of_argument(qid)
         if qid is None and group is None:
-            source = _common_source(estimators)
+            source = QuerySource.of_estimator(estimator, True)
+            if not source.is_in_X:
+                raise ValueError(
+                    "from_estimator requires the query of each row: pass qid or group."
+                )
         if source.is_in_X:
             qid = source.read(X)
         check_grades(y, "y", allow_nan=kwargs.get("unjudged_documents") is not None)
         judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
         if group is None:
-            for model in estimators:
-                layout = layout_of(judgments)
-                warn_of_split_queries(model, X, source, judgments.query_ids, layout)
-        scores = {
-            name: document_scores(model, X, response_method)
-            for name, model in zip(names or [type(estimator).__name__], estimators, strict=True)
-        }
-        return cls.from_predictions(judgments, scores, ax=ax, **kwargs)
+            layout = layout_of(judgments)
+            warn_of_split_queries(estimator, X, source, judgments.query_ids, layout)
+        scores = document_scores(estimator, X, response_method)
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(judgments, scores, name=name, ax=ax, **kwargs)
 
     @documented
     def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
@@ -106,17 +106,6 @@ def check_predictions(
         if rows is not None:  # row -1 has the score -inf
             scores = [np.append(values, -np.inf)[rows] for values in scores]
     return judgments, names, scores
-
-
-def _common_source(estimators: Sequence[Any]) -> QuerySource:
-    """Return the query column or Series that all estimators specify."""
-    first, *others = (QuerySource.of_estimator(model, True) for model in estimators)
-    if not first.is_in_X or not all(first.is_same(other) for other in others):
-        raise ValueError(
-            "from_estimator requires the query of each row: pass qid or group, or pass estimators "
-            "that all name the same column of X, such as QueryRanker(…, qid='query_id')."
-        )
-    return first
 
 
 class ThresholdCurveDisplay(CurveDisplay):

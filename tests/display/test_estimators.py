@@ -39,11 +39,8 @@ def test_unjudged_documents_have_grade_0_or_are_left_out(cls, rule, ranking):
     X, y, qid = ranking
     y = np.where(np.arange(len(y)) % 5 == 0, np.nan, y)
     known = ~np.isnan(y) if rule == "drop" else np.full(len(y), True)
-    models = {
-        name: DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, i])
-        for i, name in enumerate("ab")
-    }
-    scores = {name: model.predict(X) for name, model in models.items()}
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 0])
+    scores = {type(model).__name__: model.predict(X)}
     expected = cls.from_predictions(
         np.nan_to_num(y)[known],
         {name: values[known] for name, values in scores.items()},
@@ -53,7 +50,7 @@ def test_unjudged_documents_have_grade_0_or_are_left_out(cls, rule, ranking):
     settings = {"qid": qid, "unjudged_documents": rule}
     for display in (
         cls.from_predictions(y, scores, **settings, ax=Figure().subplots()),
-        cls.from_estimator(models, X, y, **settings, ax=Figure().subplots()),
+        cls.from_estimator(model, X, y, **settings, ax=Figure().subplots()),
     ):
         assert [*described(display)] == [*described(expected)]
     with pytest.raises(ValueError, match="unjudged_documents must be one of .*'ignore'"):
@@ -72,36 +69,24 @@ def test_judgments_group_sizes_and_query_ids_give_the_same_plot():
     assert heights(plots[0]) == heights(plots[1]) == heights(plots[2])
 
 
-def test_query_ids_are_read_from_the_same_source_as_by_the_rankers(ranking):
+def test_query_ids_are_read_from_the_same_source_as_by_the_ranker(ranking):
     X, y, qid = ranking
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
     with_column = frame.assign(query=qid)
-    tree = DecisionTreeRegressor(max_depth=3, random_state=0)
-    models = {"tree": tree, "line": LinearRegression()}
-    scores = {name: model.fit(X, y).predict(X) for name, model in models.items()}
-    cls = sg.ThresholdCurveDisplay
+    scores, cls = LinearRegression().fit(X, y).predict(X), sg.ThresholdCurveDisplay
     expected = cls.from_predictions(y, scores, qid=qid, ax=Figure().subplots())
     for source, table in (("query", with_column), (-1, with_column), (pd.Series(qid), frame)):
-        rankers = {
-            name: sg.QueryRanker(model, qid=source).fit(table, y) for name, model in models.items()
-        }
+        ranker = sg.QueryRanker(LinearRegression(), qid=source).fit(table, y)
         for qid in {None, None if table is frame else source}:
-            display = cls.from_estimator(rankers, table, y, qid=qid, ax=Figure().subplots())
-            assert display.name == ["tree", "line"]
-            for drawn, values in zip(heights(display), heights(expected), strict=True):
-                np.testing.assert_allclose(drawn, values, atol=1e-9)
+            display = cls.from_estimator(ranker, table, y, qid=qid, ax=Figure().subplots())
+            np.testing.assert_allclose(heights(display), heights(expected), atol=1e-9)
 
 
 def test_rows_without_query_ids_are_refused_and_training_queries_cause_a_warning(ranking, ax):
     X, y, qid = ranking
     cls = sg.CutoffCurveDisplay
-    column = np.column_stack((X, qid))
-    plain = LinearRegression().fit(X, y)
-    by_column = sg.QueryRanker(LinearRegression(), qid=-1).fit(column, y)
-    elsewhere = sg.QueryRanker(LinearRegression(), qid=10).fit(column, y)
-    for estimators in (plain, {"a": by_column, "b": plain}, {"a": by_column, "b": elsewhere}):
-        with pytest.raises(ValueError, match="requires the query of each row: pass qid or group"):
-            cls.from_estimator(estimators, X, y)
+    with pytest.raises(ValueError, match="requires the query of each row: pass qid or group"):
+        cls.from_estimator(LinearRegression().fit(X, y), X, y)
     half = np.arange(len(y)) % 2 == 0
     model = sg.QueryRanker(LinearRegression()).fit(X[half], y[half], qid=qid[half])
     with pytest.warns(sg.TornQueryWarning, match="the ranker was fitted on"):

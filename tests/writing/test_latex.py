@@ -8,6 +8,7 @@ import pytest
 from small_reports import systems
 
 import skgraded as sg
+from skgraded.writing import tables
 
 if shutil.which("pdflatex") is None:
     pytest.skip(
