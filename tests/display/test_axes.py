@@ -3,9 +3,8 @@
 import sys
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import skgraded as sg
@@ -64,32 +63,6 @@ def test_settings_of_matplotlib_are_passed_on(name, argument, artists, ax):
     artist = artist[0] if isinstance(artist, list) else artist
     artist = getattr(artist, "lines", [artist])[0]
     assert artist.get_alpha() == 0.25
-
-
-def test_ticks_of_cutoffs_are_integers(ax):
-    ticks = DISPLAYS["cutoff"]().plot(ax).ax_.get_xticks()
-    assert (ticks == np.round(ticks)).all()
-
-
-def luminance(color):
-    red, green, blue = (
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-def test_colors_of_the_first_systems_have_contrast_on_light_and_dark_backgrounds(style):
-    with plt.style.context(style):
-        ax = Figure().subplots()
-        values = np.linspace(0.9, 0.1, 7)[:, None, None]
-        display = sg.CutoffCurveDisplay(
-            [1], values, measures="NDCG", name=[f"run-{i}" for i in range(7)]
-        ).plot(ax)
-        colors = [luminance(line.get_color()) + 0.05 for line in display.lines_]
-        background = luminance(ax.get_facecolor()[:3]) + 0.05
-    assert len({line.get_color() for line in display.lines_}) == 7
-    assert all(max(color, background) / min(color, background) >= 3 for color in colors[:4])
 
 
 def test_without_matplotlib_the_error_names_the_package_to_install(monkeypatch):

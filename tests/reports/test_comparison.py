@@ -75,13 +75,12 @@ def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expe
     assert expected in comparison.sentences()[0]
 
 
-@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
-def test_tests_are_corrected_over_the_whole_table(table, correction):
-    frame = sg.compare(table, test="t", correction=correction).to_frame()
-    assert len(frame) == 3 * 3
-    assert (frame["p_adjusted"] != frame["p_value"]).any()
-    plain = sg.compare(table, test="t", correction=None).to_frame()
-    np.testing.assert_array_equal(plain["p_adjusted"], frame["p_value"])
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
+@pytest.mark.parametrize("by", [None, ["x", "y"] * 25])
+def test_tests_are_corrected_over_the_whole_table(table, correction, by):
+    frame = sg.compare(table, test="t", correction=correction, by=by).to_frame()
+    assert len(frame) == 3 * 3 * (1 if by is None else 2)
+    assert (frame["p_adjusted"] != frame["p_value"]).any() == (correction is not None)
     np.testing.assert_array_equal(frame["p_adjusted"], adjust(frame["p_value"], correction))
 
 
@@ -106,15 +105,6 @@ def test_a_better_system_among_24_is_significant():
     assert comparison.n_resamples == 20 * 276 / 0.05 - 1
     assert columns(comparison)["p_value"][0] == 2 / 110_400
     assert columns(comparison)["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
-    (sentence,) = [
-        text
-        for text in comparison.sentences()
-        if text.startswith("s01 is significantly better than s00 on AP: ")
-    ]
-    assert (
-        "p ≤ 0.0050 with Holm's correction over 276 tests; 60 wins, 0 losses, 0 ties over 60 "
-        in sentence
-    )
 
 
 def test_the_smallest_possible_resampled_p_value_is_shown_as_a_bound():

@@ -191,9 +191,6 @@ def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
         assert [row[name] for name in ("ci_low", "ci_high", "wins")] == expected
     of_first = [(order.index(row["system"]), order.index(row["baseline"])) for row in ranked[:3]]
     assert of_first == [(0, 1), (0, 2), (1, 2)]
-    # to_frame and CSV keep the order of the systems
-    assert comparison.to_frame()["system"].tolist() == list("bbcccc")
-    assert set(rank_rows(sg.compare(three, baseline="a", rng=0))["baseline"]) == {"a"}
 
 
 def test_text_aligns_the_values_at_the_decimal_point(three):
@@ -214,8 +211,6 @@ def test_every_form_shows_the_best_and_the_marks(three):
     assert board.to_frame()["AP"].tolist() == [row[0].value for row in board.cells]
     page = sg.compare(three, baseline="a", rng=0).to_html()
     assert re.search(rf'<strong>{best}</strong> <span class="mark">▲</span>', page)
-    assert page.index('id="leaderboard"') < page.index('id="words"') < page.index('id="table"')
-    assert repr(board) == str(board)
 
 
 def test_marks_list_letters_and_there_are_more_than_26():

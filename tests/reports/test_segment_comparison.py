@@ -8,7 +8,6 @@ import pytest
 from small_reports import drawn, of_values, systems, taken
 
 import skgraded as sg
-from skgraded.stats.corrections import adjust
 
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 IDS = [f"q{i}" for i in range(60)]
@@ -54,13 +53,6 @@ def test_n_queries_counts_the_queries_of_a_segment(is_summary):
     assert table["n_queries"].tolist() == [2, 3] * 2
     assert table["n_defined"].tolist() == [1, 1, 2, 3]  # w, y and z have no relevant document
     assert "Undefined or without weight: 2 queries, left out." in " ".join(comparison.sentences())
-
-
-@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
-def test_tests_are_corrected_over_all_segments(three, correction):
-    table = sg.compare(three, by=BY, test="t", correction=correction).to_frame()
-    assert len(table) == 3 * 2 * 2
-    np.testing.assert_array_equal(table["p_adjusted"], adjust(table["p_value"], correction))
 
 
 def test_sentences_and_the_verdict_name_the_segments():

