@@ -30,7 +30,14 @@ from skgraded.reports.evaluation import (
 )
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import CHECK_LEVEL, FEWEST_RESAMPLES, check_rng, mean_interval
+from skgraded.stats.intervals import (
+    CHECK_LEVEL,
+    FEWEST_RESAMPLES,
+    MeanEstimate,
+    check_rng,
+    estimate_mean,
+    t_limits,
+)
 from skgraded.stats.paired_samples import PairedSample, differences_by_query, summarize_pair
 from skgraded.stats.paired_tests import FEWEST, TESTS, enough_resamples, p_values
 from skgraded.writing.sentences import caveats
@@ -266,6 +273,15 @@ def _compare_values(
     }
     differences, samples = _summarize_pairs(paired, systems, parts, weights, keys)
     p = _test_rows(differences, len(parts), settings)
+    estimates = [
+        estimate_mean(row, weights[segment])
+        for values in paired.per_query.values()
+        for segment, queries in parts.items()
+        for row in values[:, queries]
+    ]
+    columns: Any = map(np.array, zip(*estimates, strict=True))
+    limits = np.stack(t_limits(MeanEstimate(*columns), level), axis=-1)
+    shape = len(measures), len(parts), len(systems), 2
     sizes = {segment: len(paired.query_ids[queries]) for segment, queries in parts.items()}
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
     draws = test is not None and TESTS[test].draws
@@ -285,15 +301,7 @@ def _compare_values(
         query_ids=paired.query_ids,
         per_query=paired.per_query,
         weights=paired.weights,
-        system_intervals={
-            measure: np.array(
-                [
-                    [mean_interval(row, weights[segment], level, "t") for row in values[:, queries]]
-                    for segment, queries in parts.items()
-                ]
-            )
-            for measure, values in paired.per_query.items()
-        },
+        system_intervals=dict(zip(measures, limits.reshape(shape), strict=True)),
         segments=segments,
         segment=None if by is None else _codes_of(list(parts.values())),
         judged=mean_judged(list(evaluations.values())) or None,
