@@ -344,19 +344,18 @@ class Evaluation(Report):
         0    head   1.0          1
         1    tail   0.5          2
         """
-        settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
-        if by is None:
-            return tables.frame(self._summary_rows(level, settings))
+        settings: Any = {"method": method, "n_resamples": n_resamples, "rng": rng}
+        parts: Any = [({}, self)]
+        if by is not None:
+            segments = segments_of(self.query_ids, by)
+            parts = [({"segment": name}, self.take(positions)) for name, positions in segments]
         return tables.frame(
             [
-                {"segment": segment, **row}
-                for segment, positions in segments_of(self.query_ids, by)
-                for row in self.take(positions)._summary_rows(level, settings)
+                labels | row
+                for labels, part in parts
+                for row in means_rows(part, part.confidence_interval(level, **settings))
             ]
         )
-
-    def _summary_rows(self, level: float, settings: Any) -> list[dict[str, Any]]:
-        return means_rows(self, self.confidence_interval(level, **settings))
 
     def take(self, positions: np.ndarray) -> Evaluation:
         """Return an Evaluation of the queries at these positions, or of a boolean mask."""
@@ -382,7 +381,7 @@ class Evaluation(Report):
         return tables.frame({"query_id": self.query_ids, **self.per_query, **weight})
 
     def _shown(self) -> list[dict[str, Any]]:
-        return self._summary_rows(LEVEL, {"rng": 0})
+        return means_rows(self, self.confidence_interval(LEVEL))
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage

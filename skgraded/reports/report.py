@@ -165,8 +165,6 @@ class Report(Table):
         names = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
         return all(have_equal_content(getattr(self, name), getattr(other, name)) for name in names)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".
 
@@ -258,9 +256,8 @@ def as_query_ids(ids: Any) -> np.ndarray:
         return ids
     codes, distinct = query_codes(ids, name="query_ids")
     if len(distinct) < len(codes):
-        repeated = np.argmax(codes != np.arange(len(codes)))
-        query = plain_list(distinct)[codes[repeated]]
-        raise ValueError(f"query_ids contains {query!r} more than once.")
+        repeated = codes[np.argmax(codes != np.arange(len(codes)))]
+        raise ValueError(f"query_ids contains {plain_list(distinct)[repeated]!r} more than once.")
     return ids if is_kept else distinct
 
 

@@ -117,23 +117,22 @@ class Tally:
             at,
         )
 
-    def quantiles(self, q: np.ndarray) -> np.ndarray:
-        """Compute quantiles of the values included in the mean, interpolated as in NumPy."""
-        if not self.moments.n:
-            return np.full(len(q), np.nan)
-        place = (self.moments.n - 1) * q
-        low, high = self._order_statistics(np.floor(place)), self._order_statistics(np.ceil(place))
-        return low + (high - low) * (place - np.floor(place))
+    def quantile(self, q: float) -> float:
+        """Compute a quantile of the values included in the mean, interpolated as in NumPy.
 
-    def _order_statistics(self, ranks: np.ndarray) -> np.ndarray:
-        """Return the values at 0-based ranks. All values except the extremes are rounded."""
-        lowest, highest = self.moments.lowest, self.moments.highest
+        All values except the extremes are rounded.
+        """
+        n, lowest, highest = self.moments.n, self.moments.lowest, self.moments.highest
+        if not n:
+            return math.nan
+        place = (n - 1) * q
+        ranks = np.array([math.floor(place), math.ceil(place)])  # counted from 0
         bins, n_values = self.counts
-        places = np.searchsorted(np.cumsum(n_values), ranks, side="right")
-        values = np.clip(histograms.values_of_bins(bins[places]), lowest, highest)
+        bins = bins[np.searchsorted(np.cumsum(n_values), ranks, side="right")]
+        values = np.clip(histograms.values_of_bins(bins), lowest, highest)
         values[ranks == 0] = lowest
-        values[ranks == self.moments.n - 1] = highest
-        return values
+        values[ranks == n - 1] = highest
+        return float(values[0] + (values[1] - values[0]) * (place - ranks[0]))
 
 
 def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -189,6 +188,8 @@ def moments_from_dict(written: dict[str, Any]) -> Moments:
 
 
 # Segments and labels -----------------------------------------------------------------------------
+
+PLAIN = "by", "labels", "n_duplicates", "skipped"  # fields that JSON contains as they are
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -249,9 +250,8 @@ class Mergeable(Report):
 
     def _parts_to_dict(self) -> dict[str, Any]:
         """Return the fields of this class for `to_dict`."""
-        names = "by", "labels", "n_duplicates", "skipped"
         segments = self.segments
-        return {name: getattr(self, name) for name in names} | {
+        return {name: getattr(self, name) for name in PLAIN} | {
             "segments": None
             if segments is None
             else [
@@ -263,9 +263,8 @@ class Mergeable(Report):
     @classmethod
     def _parts_from_dict(cls, written: dict[str, Any]) -> dict[str, Any]:
         """Return arguments of the constructor, read from the result of `_parts_to_dict`."""
-        names = "by", "labels", "n_duplicates", "skipped"
         segments = written["segments"]
-        return {name: written[name] for name in names} | {
+        return {name: written[name] for name in PLAIN} | {
             "segments": None
             if segments is None
             else {id_from_json(part["segment"]): cls.from_dict(part) for part in segments}
@@ -453,9 +452,7 @@ class Summary(Mergeable):
         to 64, and at most 0.004 % of larger values, such as those of DCG.
         """
         q = number_validator("q", 0, 1)(q)
-        return {
-            name: float(tally.quantiles(np.array([q]))[0]) for name, tally in self.tallies.items()
-        }
+        return {name: tally.quantile(q) for name, tally in self.tallies.items()}
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Return the queries with the lowest values, in ascending order; see `Evaluation.worst`.
