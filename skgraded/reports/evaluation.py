@@ -106,12 +106,13 @@ class Evaluation(Report):
 
     def __post_init__(self) -> None:
         ids = as_query_ids(self.query_ids)
-        n, undefined = len(ids), self.undefined
+        n, per_query = len(ids), read_fields(self.per_query, "per_query", len(ids))
+        undefined = self.undefined
         if undefined is None:
-            undefined = dict.fromkeys(self.per_query, np.zeros(n, dtype=bool))
+            undefined = dict.fromkeys(per_query, np.zeros(n, dtype=bool))
         fields = {
             "query_ids": ids,
-            "per_query": read_fields(self.per_query, "per_query", n),
+            "per_query": per_query,
             "undefined": read_fields(undefined, "undefined", n, bool),
         }
         if self.weights is not None:

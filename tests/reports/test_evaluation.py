@@ -284,6 +284,7 @@ def test_missing_values_are_nan_tuples_stay_ids_and_without_flags_no_query_is_un
             r"per_query\['AP'\] must have shape \(3,\), like query_ids; got \(2,\)",
         ),
         ({"per_query": [1, 1, 1]}, "per_query must be a dict of arrays keyed by measure name"),
+        ({"per_query": 3}, "per_query must be a dict of arrays .* got int"),
         ({"undefined": {"AP": FLAGS[1:]}}, r"undefined\['AP'\] must have shape \(3,\)"),
         ({"weights": np.ones((3, 1))}, r"weights must have shape \(3,\), .* got \(3, 1\)"),
     ],

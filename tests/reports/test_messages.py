@@ -208,12 +208,6 @@ EVALUATE = [
         V,
         "unjudged_documents must be",
     ),
-    (
-        "a lone surrogate as label",
-        lambda: sg.Summary.of(ABC, label="\ud800"),
-        V,
-        r"A label contains .*\\ud800': remove lone surrogates",
-    ),
     ("n", lambda: ABC.worst(0), V, "n must be at least 1; got 0"),
     ("another measure", lambda: ABC.worst(measure="rr"), V, "the evaluated measures AP; got RR"),
 ]
@@ -341,18 +335,6 @@ JUDGES = [
         "^y_judges must be a mapping or frame with one column per judge; got list",
     ),
     (
-        "another judge",
-        lambda: judged(y_judges={1: [0] * 4, 2: [1] * 4}),
-        T,
-        "^The names in y_judges must be strings; got 1",
-    ),
-    (
-        "a lone surrogate as judge",
-        lambda: judged(y_judges={"a": [0] * 4, "\ud800": [1] * 4}),
-        V,
-        "^A name in y_judges contains .*: remove lone surrogates",
-    ),
-    (
         "one judge",
         lambda: judged(y_judges={"human": [0, 1, 2, 0]}),
         V,
@@ -377,28 +359,10 @@ JUDGES = [
         "^No document was graded by both 'human' and 'model'",
     ),
     (
-        "one column of scores",
-        lambda: judged({"a": [1, 2, 3, 4]}),
-        V,
-        r"^y_scores must contain at least two distinct names; got \['a'\]",
-    ),
-    (
-        "a nan score",
-        lambda: judged(SCORES | {"b": [1, np.nan, 1, 1]}),
-        V,
-        r"^y_scores\['b'\] must not contain NaN; got nan for row 1",
-    ),
-    (
         "no queries",
         lambda: judged(qid=None),
         V,
         "^Pass either the query of each row as qid or the query sizes as group",
-    ),
-    (
-        "few queries",
-        lambda: judged(qid=[1, 1, 2]),
-        V,
-        r"^qid has 3 rows, but y_judges\['human'\] has 4",
     ),
     (
         "truth",
@@ -406,19 +370,7 @@ JUDGES = [
         V,
         r"^truth must be one of \['human', 'model'\]; got 'humna'",
     ),
-    ("measures", lambda: judged(measures="nope"), V, "^Unknown measure 'nope'"),
-    ("rule", lambda: judged(unjudged_documents="keep"), V, r"^unjudged_documents must be one of"),
-    ("weights", lambda: judged(weights="cubic"), V, "^weights must be one of"),
-    ("level of judges", lambda: judged(level=95), V, "^level must be a finite number > 0 and < 1"),
     ("test of judges", lambda: judged(test=None), V, "^test must be one of"),
-    ("correction of judges", lambda: judged(correction="sidak"), V, "^correction must be one of"),
-    (
-        "resamples of judges",
-        lambda: judged(None, n_resamples=99),
-        V,
-        "^n_resamples must be at least 100; got 99",
-    ),
-    ("rng of judges", lambda: judged(None, rng="seed"), T, "^rng must be None, .* got 'seed'"),
     (
         "confusion",
         lambda: judged(None).confusion("human"),
@@ -504,7 +456,6 @@ POWERED = [
     ),
     ("no people", lambda: sg.prediction_powered(None, J), T, "human must have the type Evaluation"),
     ("no pilot", lambda: sg.plan_judgments(A, None, 0.1), T, "pilot_judge must have the type Eval"),
-    ("level of a mean", lambda: sg.prediction_powered(A, J, level=95), V, "level must be a finite"),
     ("width 0", lambda: sg.plan_judgments(A, J, 0), V, "half_width must be a finite number > 0"),
     (
         "a large sample",
@@ -513,9 +464,6 @@ POWERED = [
         "n is 3, but query_ids contains only 2 distinct queries",
     ),
     ("an empty sample", lambda: sample(["a"], 0), V, "n must be at least 1; got 0"),
-    ("half a query", lambda: sample(["a"], 1.5), V, "n must be an integer ≥ 1; got 1.5"),
-    ("a sample of none", lambda: sample([], 1), V, "query_ids is empty"),
-    ("a missing id", lambda: sample(["a", None], 1), V, "query_ids"),
     ("rng of a sample", lambda: sample(["a"], 1, "seed"), T, "rng must be None, an integer ≥ 0"),
 ]
 
@@ -549,11 +497,9 @@ SUMMARIES = [
         V,
         "Several parts passed to merge have the label 'Monday'",
     ),
-    ("another label", lambda: sg.Summary.of(ABC, label=3), T, "label must have the type str"),
     ("no Evaluation for a Summary", lambda: sg.Summary.of({}), T, "evaluation must have the type"),
     ("q", lambda: SUMMARY.quantile(2), V, "q must be a finite number ≥ 0 and ≤ 1; got 2"),
     ("measure of a Summary", lambda: SUMMARY.worst(1, "rr"), V, "evaluated measures AP; got RR"),
-    ("level of a Summary", lambda: SUMMARY.confidence_interval(1), V, "level must be"),
     (
         "an id that is no JSON",
         lambda: ap([1, 0, 1], [frozenset("ab"), 1, 2]).to_json(),
