@@ -16,8 +16,6 @@ from skgraded.writing import text
 from skgraded.writing.columns import PageTable
 
 MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
-SECTIONS = {"summary": "Summary", "segments": "Segments", "queries": "Queries"}
-INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,16 +51,16 @@ class EvaluationPage:
             "evaluation.html.j2",
             {
                 "title": self.title,
-                "lead": self.lead(),
+                "lead": self._lead(),
                 "tables": tables,
-                "sections": {anchor: SECTIONS[anchor] for anchor in (*tables, "queries")},
+                "sections": {anchor: anchor.capitalize() for anchor in (*tables, "queries")},
                 "n_queries": self.n_queries,
                 "kept": f"the lowest by {'each measure' if self.is_sample else first}",
                 "data": self._data(),
             },
         )
 
-    def lead(self) -> str:
+    def _lead(self) -> str:
         """Return the numbers of queries and measures as text."""
         parts = [
             counted(self.n_queries, "query", "queries"),
@@ -95,9 +93,8 @@ def _means_table(frame: Any, level: float) -> PageTable:
     by_segment = "segment" in frame
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
-        f"{text.percent_text(level)} intervals ({INTERVALS[frame['method'].iloc[0]]}). Defined: "
-        "number of queries in the mean. Undefined: number of queries for which the measure is "
-        "undefined"
+        f"{text.percent_text(level)} intervals (Student's t). Defined: number of queries in the "
+        "mean. Undefined: number of queries for which the measure is undefined"
     )
     return PageTable.of(frame, caption)
 
