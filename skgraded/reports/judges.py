@@ -26,7 +26,7 @@ from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import mean_judged
 from skgraded.stats import agreement
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import CHECK_LEVEL, check_settings
+from skgraded.stats.intervals import check_settings
 from skgraded.stats.paired_tests import TESTS, draws_resamples
 from skgraded.writing import sentences, tables
 
@@ -204,12 +204,11 @@ def compare_judges(
     >>> report.confusion("model").loc[2].tolist()   # documents with human grade 2
     [0, 1, 1]
     """
-    level = CHECK_LEVEL(level)
+    level, *_ = check_settings(level, "t", n_resamples, rng)
     choice_validator("weights", ("quadratic", "linear"))(weights)
     choice_validator("test", tuple(TESTS))(test)
     check_choice("correction", correction, CORRECTIONS)
     choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
-    check_settings(level, "t", n_resamples, rng)
     rows = _read_rows(y_judges, y_scores, qid, group)
     names = list(rows.grades)
     truth = names[0] if truth is None else choice_validator("truth", names)(truth)

@@ -68,8 +68,8 @@ def sklearn_kappas(truth: np.ndarray, judge: np.ndarray, weights: str) -> tuple[
     if len(truth) < 1 or (both == both[0]).all():
         return np.nan, np.nan
     codes = np.unique(both, return_inverse=True)[1].reshape(2, -1)
-    unweighted, weighted = (float(cohen_kappa_score(*codes, weights=w)) for w in (None, weights))
-    return unweighted, weighted
+    weighted = cohen_kappa_score(*codes, weights=weights)
+    return float(cohen_kappa_score(*codes)), float(weighted)
 
 
 def jackknife(

@@ -30,10 +30,12 @@ class ConfidenceInterval(NamedTuple):
 
 def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple[float, str, int]:
     """Validate the settings of an interval; return `level`, `method` and `n_resamples`."""
-    level = CHECK_LEVEL(level)
-    method = choice_validator("method", METHODS)(method)
     check_rng(rng)
-    return level, method, whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
+    return (
+        CHECK_LEVEL(level),
+        choice_validator("method", METHODS)(method),
+        whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES),
+    )
 
 
 def check_rng(rng: Any) -> None:

@@ -182,10 +182,6 @@ def _wilcoxon(differences: np.ndarray) -> float:
         return stats.wilcoxon(rounded(differences)).pvalue
 
 
-def _smallest_p_of_ranks(n: int, n_resamples: int | None) -> tuple[float, bool]:
-    return p_values("wilcoxon", np.arange(1.0, n + 1)[None], 0, 0)[0], False
-
-
 def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
     p = np.empty(len(rows))
     counting = ~np.isnan(rows)
@@ -229,7 +225,7 @@ TESTS = {
     "wilcoxon": PairedTest(
         "Wilcoxon signed-rank test",
         _wilcoxon,
-        _smallest_p_of_ranks,
+        lambda n, _: (p_values("wilcoxon", np.arange(1.0, n + 1)[None], 0, 0)[0], False),
         compares_ranks=True,
         efficiency=3 / math.pi,
     ),

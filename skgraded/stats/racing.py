@@ -101,7 +101,11 @@ class Race:
 
     def _critical_values(self, covariance: np.ndarray, n_queries: int, share: float) -> np.ndarray:
         """Return the critical value of each candidate, and end the paths that exceed it."""
-        draws = _draws(covariance, N_PATHS, self.rng)
+        # Draws from a normal distribution, whose covariance may be singular. The symmetric root does
+        # not depend on the arbitrary signs of the eigenvectors.
+        values, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.clip(values, 0, None)) @ vectors.T
+        draws = root @ self.rng.standard_normal((len(covariance), N_PATHS))
         self.sums += np.sqrt(max(n_queries - self.n_queries, 0)) * draws
         self.n_queries = n_queries
         scale = np.sqrt(n_queries * self.rng.chisquare(n_queries - 1, N_PATHS) / (n_queries - 1))
@@ -127,11 +131,3 @@ def _variances(covariance: np.ndarray, c: int) -> np.ndarray:
     sums = np.diag(covariance) + covariance[c, c]
     variances = sums - 2 * covariance[c]
     return np.where(variances > 1e-12 * sums, variances, 0.0)
-
-
-def _draws(covariance: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return `n` columns drawn from a normal distribution; the covariance may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
-    # The symmetric root does not depend on the arbitrary signs of the eigenvectors.
-    root = vectors * np.sqrt(np.clip(values, 0, None)) @ vectors.T
-    return root @ rng.standard_normal((len(covariance), n))
