@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
-from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -102,15 +100,6 @@ def test_early_stopping_reports_the_rounds_that_ran(booster, refit):
     assert recorder.limits[0] == (2 * ROUNDS if refit else ROUNDS)
 
 
-def test_gradient_boosting_of_scikit_learn_reports_rounds_only_with_early_stopping():
-    booster = HistGradientBoostingRegressor(max_iter=ROUNDS)
-    for settings in ({}, STOPPING):
-        recorder = Recorder()
-        ranker = fitted_with(recorder, booster, **settings)
-        n_rounds = recorder.ended.count("QueryRanker round")
-        assert n_rounds == (ranker.n_iter_ if settings else 0)
-
-
 def test_the_callbacks_of_a_search_receive_the_rounds_of_each_fit():
     X, y, _ = data()
     recorder = Recorder()
@@ -118,14 +107,3 @@ def test_the_callbacks_of_a_search_receive_the_rounds_of_each_fit():
     n_fits = 2 * 3 + 1
     assert recorder.ended.count("QueryRanker fit") == n_fits
     assert recorder.ended.count("QueryRanker round") == n_fits * ROUNDS
-
-
-def test_clones_keep_callbacks_and_fits_leave_no_state():
-    X, y, _ = data()
-    recorder = Recorder()
-    ranker = clone(sg.QueryRanker(LIGHTGBM, qid=-1).set_callbacks(recorder))
-    before = set(vars(ranker))
-    ranker.fit(X, y)
-    assert len(recorder.ended) == ROUNDS + 1
-    private = {name for name in set(vars(ranker)) - before if name.startswith("_")}
-    assert private == {"_fitted_queries", "_queries", "_removed_columns"}

@@ -14,7 +14,6 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    GroupShuffleSplit,
     LeaveOneGroupOut,
     PredefinedSplit,
 )
@@ -90,16 +89,6 @@ def test_out_of_fold_values_equal_a_loop(ranking, cv):
     assert not hasattr(ranker, "estimator_")
 
 
-@pytest.mark.parametrize("kind", TABLES)
-def test_all_kinds_of_tables_give_the_same_values(kind):
-    X, y, qid = toy_data()
-    expected = sg.cross_evaluate(Ridge(), X[:, [0, 2, 3]], y, qid=qid.astype(float), cv=2)
-    ranker = sg.QueryRanker(Ridge(), qid="query_id" if kind in FRAMES else 1)
-    assert_same_values(sg.cross_evaluate(ranker, TABLES[kind](X), y, cv=2), expected, atol=1e-9)
-    same = sg.cross_evaluate(ranker, TABLES[kind](X), pd.Series(y), qid=qid, cv=2)
-    assert_same_values(same, expected, atol=1e-9)
-
-
 def test_queries_are_looked_up_in_a_series_or_given_by_group_sizes(ranking, of_ridge):
     X, y, qid = ranking
     ranker = sg.QueryRanker(Ridge(), qid=pd.Series(qid))
@@ -119,15 +108,6 @@ def test_splits_are_a_list_or_a_splitter_that_ignores_groups(ranking, of_ridge):
     assert_same_values(five, sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=5))
     cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=PredefinedSplit(qid % 3))
     np.testing.assert_array_equal(cv.fold, cv.query_ids % 3)
-
-
-def test_queries_that_are_never_tested_are_left_out(ranking):
-    X, y, qid = ranking
-    splitter = GroupShuffleSplit(1, test_size=0.25, random_state=0)
-    cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splitter)
-    ((_, test),) = splitter.split(X, y, qid)
-    assert cv.query_ids.tolist() == list(dict.fromkeys(qid[test].tolist()))
-    assert set(cv.fold.tolist()) == {0}
 
 
 # Repeated tests ----------------------------------------------------------------------------------
@@ -180,42 +160,6 @@ def test_taken_queries_keep_their_folds_and_tests(ranking):
     half = np.arange(20)
     with pytest.warns(UserWarning, match="'b' was cross-evaluated on different folds than 'a'"):
         sg.compare({"a": cv.take(half), "b": other.take(half)}, rng=0)
-
-
-def test_a_query_has_the_mean_of_any_number_of_tests(ranking):
-    X, y, qid = ranking
-    cv = sg.cross_evaluate(
-        Ridge(),
-        X,
-        y,
-        qid=qid,
-        measures="ap",
-        cv=GroupShuffleSplit(n_splits=6, test_size=0.2, random_state=0),
-    )
-    n_tests = np.bincount(cv.tests.query)
-    assert n_tests.sum() == 6 * 8 and n_tests.min() == 1 < n_tests.max()
-    for i in (0, 1, int(n_tests.argmax())):
-        values = cv.tests.values["AP"][cv.tests.query == i]
-        assert cv.per_query["AP"][i] == pytest.approx(values.mean())
-
-
-def test_a_failed_fold_does_not_count_in_the_mean_of_several_tests(ranking):
-    X, y, qid = ranking
-    folds = repeated_folds(qid, 2)
-    first_train = X[folds[0][0]]
-
-    class FailsOnce(Ridge):
-        def fit(self, X, y):
-            if X.shape == first_train.shape and (X == first_train).all():
-                raise RuntimeError("no")
-            return super().fit(X, y)
-
-    settings = {"qid": qid, "measures": "ap"}
-    with pytest.warns(FitFailedWarning, match="1 of 8 folds .* 10 queries have the value nan"):
-        cv = sg.cross_evaluate(FailsOnce(), X, y, cv=folds, error_score=np.nan, **settings)
-    once = sg.cross_evaluate(Ridge(), X, y, cv=folds[4:], **settings).per_query["AP"]
-    twice = sg.cross_evaluate(Ridge(), X, y, cv=folds, **settings).per_query["AP"]
-    np.testing.assert_allclose(cv.per_query["AP"], np.where(cv.fold == 0, once, twice))
 
 
 # Fold means, times, estimators, progress ---------------------------------------------------------

@@ -1,15 +1,11 @@
 """RacingSearchCV: candidates that per-query values rule out are dropped, fold by fold."""
 
-import pickle
-
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
 from scipy.stats import loguniform
-from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
@@ -203,17 +199,6 @@ def test_equal_weights_do_not_change_a_search(data, weight):
     pd.testing.assert_frame_equal(weighted.comparison_.to_frame(), plain.comparison_.to_frame())
 
 
-def test_queries_of_weight_0_do_not_count(data):
-    X, y, qid = data
-    has_weight = qid % 2 == 0
-    folds = list(GroupKFold(3).split(X, y, qid))
-    fitted = race(CONSTANT, cv=folds).fit(X, y, qid=qid, sample_weight=has_weight.astype(float))
-    assert fitted.survivors_.tolist() == [0]
-    every = sg.cross_evaluate(fitted.best_estimator_, X, y, qid=qid, measures="ndcng@10", cv=folds)
-    values = every.per_query["NDCNG@10"][every.query_ids % 2 == 0]
-    assert fitted.best_score_ == pytest.approx(values.mean())
-
-
 def test_all_queries_of_a_fold_may_have_weight_0(data):
     X, y, qid = data
     folds = list(GroupKFold(3).split(X, y, qid))
@@ -282,22 +267,3 @@ def test_a_measure_with_values_for_one_or_two_queries_drops_nothing(data, n_defi
     fitted = race(measure="ndcng(undefined=nan)").fit(X, y, qid=qid)
     assert len(fitted.survivors_) == 3
     assert np.isfinite(fitted.to_frame()["ci_low"]).all() == (n_defined == 2)
-
-
-def test_searches_can_be_cloned_and_pickled(search):
-    assert clone(search).get_params()["cv"] == 6
-    loaded = pickle.loads(pickle.dumps(search))
-    pd.testing.assert_frame_equal(loaded.to_frame(), search.to_frame())
-    assert "RacingSearchCV" in search._repr_html_()
-
-
-def test_lightgbm_candidates_race_with_early_stopping(data):
-    X, y, qid = data
-    ranker = sg.QueryRanker(
-        LGBMRanker(n_estimators=30, n_jobs=1, verbose=-1),
-        early_stopping=3,
-        random_state=0,
-        n_iter_no_change=5,
-    )
-    fitted = race({"estimator__num_leaves": [3, 31]}, ranker, cv=3).fit(X, y, qid=qid)
-    assert fitted.best_estimator_.best_iteration_ <= 30

@@ -1,6 +1,5 @@
 """QueryRanker: fit, predict, score, and its behavior as an estimator of scikit-learn."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -8,8 +7,7 @@ import pandas as pd
 import pytest
 import sklearn
 from lightgbm import LGBMRanker
-from scipy import sparse
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
@@ -17,7 +15,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
-from sklearn.utils import get_tags
 from table_kinds import FRAMES, TABLES, select, toy_data
 
 import skgraded as sg
@@ -42,34 +39,6 @@ def by_query():
 
 
 # Fit and predict ---------------------------------------------------------------------------------
-
-
-class Recorder(BaseEstimator):
-    """A ranker that stores the arguments of fit."""
-
-    def fit(self, X, y, group):
-        self.seen_ = X, list(group)
-        return self
-
-
-def test_rows_sorted_by_query_are_not_copied():
-    X, y, qid = by_query()
-    ranker = sg.QueryRanker(Recorder()).fit(X, y, qid=qid)
-    assert ranker.estimator_.seen_[0] is X
-    assert ranker.estimator_.seen_[1] == [10] * 24
-
-
-def test_sparse_rows_keep_their_class_and_sparse_columns_become_rows():
-    X, y, _ = toy_data()
-    classes = {
-        sparse.csr_matrix: sparse.csr_matrix,
-        sparse.csr_array: sparse.csr_array,
-        sparse.csc_matrix: sparse.csr_matrix,
-        sparse.csc_array: sparse.csr_array,
-    }
-    for make, expected in classes.items():
-        fitted = sg.QueryRanker(Recorder(), qid=1).fit(make(X), y)
-        assert type(fitted.estimator_.seen_[0]) is expected
 
 
 @pytest.mark.parametrize(
@@ -126,17 +95,6 @@ def test_dropped_columns_are_removed_and_optional_in_predict(kind, drop):
         table = select(make(X), ["links", "words", "age"][: len(kept) + 1])
         if len(kept) == 1:
             np.testing.assert_allclose(ranker.predict(table), expected, rtol=1e-10)
-
-
-def test_a_query_column_of_text_does_not_change_categories():
-    X, y, qid = toy_data()
-    kinds = np.array(["page", "image", "video"])[np.random.default_rng(0).integers(3, size=len(X))]
-    frame = pd.DataFrame({"kind": pd.Categorical(kinds), "age": X[:, 0]})
-    expected = sg.QueryRanker(LAMBDARANK).fit(frame, y, qid=qid)
-    frame["query"] = [f"q{query}" for query in qid]
-    ranker = sg.QueryRanker(LAMBDARANK, qid="query").fit(frame, y)
-    np.testing.assert_array_equal(ranker.predict(frame), expected.predict(frame.iloc[:, :2]))
-    assert ranker.estimator_.booster_.pandas_categorical == [["image", "page", "video"]]
 
 
 def test_a_series_of_queries_is_looked_up_by_index():
@@ -243,45 +201,6 @@ def test_the_score_method_computes_the_measure():
 # As an estimator ---------------------------------------------------------------------------------
 
 
-def test_the_default_parameters():
-    assert sg.QueryRanker(LAMBDARANK).get_params(deep=False) == {
-        "estimator": LAMBDARANK,
-        "qid": None,
-        "early_stopping": False,
-        "validation_fraction": 0.1,
-        "measure": "ndcng@10",
-        "n_iter_no_change": 50,
-        "refit": False,
-        "random_state": None,
-        "grades": "level",
-        "drop": None,
-    }
-
-
-def test_clones_are_unfitted_and_keep_nested_parameters():
-    ranker = sg.QueryRanker(LAMBDARANK, qid="query_id", measure="mu_map")
-    assert ranker.get_params()["estimator__n_estimators"] == 8
-    ranker = clone(ranker).set_params(estimator__n_estimators=3)
-    same = clone(ranker)
-    assert same.estimator is not ranker.estimator
-    assert (same.qid, same.measure, same.estimator.n_estimators) == ("query_id", "mu_map", 3)
-    assert not hasattr(same, "estimator_")
-    assert "query_id" in repr(ranker)
-
-
-def test_rankers_can_be_pickled_and_shown():
-    X, y, _ = toy_data()
-    ranker = sg.QueryRanker(LAMBDARANK, qid=1).fit(X, y)
-    same = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(same.predict(X), ranker.predict(X))
-    assert same.score(X, y) == ranker.score(X, y)
-    ranker = sg.QueryRanker(LAMBDARANK, qid=pd.Series([1, 2]))
-    for same in (clone(ranker), pickle.loads(pickle.dumps(ranker))):
-        assert same.qid.tolist() == [1, 2]
-    assert repr(ranker).startswith("QueryRanker(")
-    assert ranker._repr_html_()
-
-
 def test_fitting_again_replaces_the_first_fit():
     X, y, qid = toy_data()
     ranker = sg.QueryRanker(LAMBDARANK).fit(TABLES["pandas"](X), y, qid=qid)
@@ -290,18 +209,6 @@ def test_fitting_again_replaces_the_first_fit():
     assert ranker.n_features_in_ == 3
     ranker.set_params(qid=1).fit(X, y)
     assert ranker.predict(X).shape == (240,)
-
-
-def test_tags_combine_a_regressor_and_the_estimator():
-    ranker = sg.QueryRanker(LAMBDARANK)
-    assert is_regressor(ranker)
-    assert not is_classifier(ranker)
-    assert get_tags(ranker).target_tags.required
-    assert get_tags(ranker).target_tags.positive_only
-    for estimator in (LAMBDARANK, Ridge(), HistGradientBoostingRegressor()):
-        inner = get_tags(estimator).input_tags
-        tags = get_tags(sg.QueryRanker(estimator)).input_tags
-        assert (tags.sparse, tags.allow_nan) == (inner.sparse, inner.allow_nan)
 
 
 def test_the_ranker_requests_qid_unless_the_constructor_specifies_it():

@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import sklearn
 from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
 from lightgbm import LGBMRanker, LGBMRegressor
 from sklearn.base import BaseEstimator, clone
@@ -180,28 +179,6 @@ def test_the_query_column_is_read_from_tables_of_any_kind(name, kind):
     assert ranker.score(make(X), y) == pytest.approx(sg.NDCNG(k=10)(y, expected, qid=qid))
 
 
-def test_catboost_receives_the_categories_of_polars_frames():
-    pl = pytest.importorskip("polars")
-    reason = "CatBoost reads polars frames since version 1.2.9"
-    pytest.importorskip("catboost", minversion="1.2.9", reason=reason)
-    _, _, qid = toy_data()
-    kinds = np.array(["page", "image", "video"])[np.random.default_rng(0).integers(3, size=240)]
-    frame, y = pl.DataFrame({"kind": kinds, "age": np.arange(240.0)}), 2 * (kinds == "image")
-    ranker = sg.QueryRanker(ONE_EACH["CatBoost"]).fit(frame, y, qid=qid, cat_features=["kind"])
-    assert ranker.estimator_.get_cat_feature_indices() == [0]
-    assert ranker.score(frame, y, qid=qid) > 0.95
-
-
-def test_pairs_by_position_are_accepted_if_the_rows_are_sorted_by_query():
-    X, y, qid = toy()
-    order = np.argsort(qid, kind="stable")
-    X, y, qid = X[order], y[order], qid[order]
-    pairs = [[0, 1], [10, 11]]
-    expected = fresh(RANKERS["CatBoost PairLogit"]).fit(X, y, group_id=qid, pairs=pairs)
-    ranker = sg.QueryRanker(RANKERS["CatBoost PairLogit"]).fit(X, y, qid=qid, pairs=pairs)
-    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
-
-
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -275,15 +252,3 @@ def test_catboost_estimators_that_clone_rejects_can_be_wrapped(estimator):
         assert same.estimator is not ranker.estimator
         assert same.estimator.get_params() == ranker.estimator.get_params()
         assert (same.measure, same.estimator.get_params()["depth"]) == ("mu_map", 2)
-
-
-def test_a_clone_of_a_fitted_catboost_ranker_is_unfitted_and_has_the_same_requests():
-    X, y, qid = toy()
-    with sklearn.config_context(enable_metadata_routing=True):
-        ranker = sg.QueryRanker(ONE_EACH["CatBoost"]).set_fit_request(qid="groups")
-        ranker.fit(X, y, qid=qid)
-        same = clone(ranker)
-        assert same.get_metadata_routing().fit.requests["qid"] == "groups"
-    assert not hasattr(same, "estimator_")
-    assert not same.estimator.is_fitted()
-    assert not hasattr(clone(same), "n_features_in_")

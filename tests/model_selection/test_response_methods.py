@@ -110,18 +110,6 @@ def test_expected_grades_do_not_depend_on_the_position_of_a_row(ranking, classif
     assert gaps.min() > 1e-9  # expected grades differ clearly or tie
 
 
-def test_displays_use_the_response_method(ranking):
-    X, y, qid = ranking
-    fitted = clone(CLASSIFIERS[0]).fit(X, y)
-    by = {"predict": fitted.predict(X), "predict_proba": expected_grades(fitted, X)}
-    figure = pytest.importorskip("matplotlib.figure").Figure()
-    for method, scores in by.items():
-        display = sg.ThresholdCurveDisplay.from_estimator(
-            fitted, X, y, qid=qid, response_method=method, ax=figure.subplots()
-        )
-        assert display.mu_ap == pytest.approx([sg.MuAP()(y, scores, qid=qid)], rel=1e-12)
-
-
 def test_estimators_without_metadata_routing_are_cross_evaluated(ranking):
     X, y, qid = ranking
     booster = CatBoostRegressor(

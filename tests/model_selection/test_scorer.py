@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.metadata_routing import get_routing_for_object
 from table_kinds import FRAMES, TABLES, toy_data
@@ -116,17 +115,6 @@ def grades_by_class():
     return X[:, [0, 2, 3]], np.minimum(y, 3), qid
 
 
-def test_a_classifier_with_two_grades_is_scored_by_its_decision_function():
-    X, y, qid = grades_by_class()
-    y = 2 * (y > 1)
-    model = LogisticRegression().fit(X, y)
-    expected = NDCNG(y, model.decision_function(X), qid=qid)
-    assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == expected
-    model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y > 1)
-    expected = NDCNG(y, model.predict_proba(X)[:, 1], qid=qid)  # it has no decision function
-    assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == expected
-
-
 def test_response_method_selects_the_first_method_of_the_estimator():
     X, y, qid = grades_by_class()
     model = LogisticRegression().fit(X, y)
@@ -135,13 +123,6 @@ def test_response_method_selects_the_first_method_of_the_estimator():
     several = sg.make_ranking_scorer(NDCNG, response_method=["decision_function", "predict"])
     regressor = LinearRegression().fit(X, y)
     assert several(regressor, X, y, qid=qid) == NDCNG(y, regressor.predict(X), qid=qid)
-
-
-def test_predictions_of_one_column_are_scores():
-    X, y, qid = grades_by_class()
-    model = LinearRegression().fit(X, y[:, np.newaxis])
-    expected = NDCNG(y, model.predict(X)[:, 0], qid=qid)
-    assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == expected
 
 
 # As an object ------------------------------------------------------------------------------------
@@ -208,12 +189,3 @@ def test_requests_change_only_the_scorer_itself(routing):
     assert requests_of(scorer) == {"qid": True, "sample_weight": True}
     scorer.set_score_request(qid="queries")
     assert requests_of(scorer) == {"qid": "queries", "sample_weight": True}
-
-
-def test_invalid_metadata_requests_raise_an_error_and_change_nothing(routing):
-    scorer = sg.make_ranking_scorer("rr")
-    with pytest.raises(ValueError, match="valid identifier"):
-        scorer.set_score_request(qid="not an identifier")
-    with pytest.raises(TypeError):
-        scorer.set_score_request(group=True)
-    assert requests_of(scorer) == {"qid": True, "sample_weight": None}

@@ -1,11 +1,17 @@
 """Scorers and QueryRanker in the searches and cross-validation functions of scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
+from lightgbm import LGBMRanker
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge
-from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from table_kinds import FRAMES, TABLES, toy_data
 
 import skgraded as sg
@@ -17,6 +23,15 @@ SCORER = sg.make_ranking_scorer(NDCNG)  # made while routing is disabled
 MEASURES = ["ndcng@10", "mu_map"]
 NAMES = ["NDCNG@10", "MuAP"]
 FEATURES = [0, 2, 3]
+BOOSTER = LGBMRanker(
+    n_estimators=6,
+    min_child_samples=3,
+    n_jobs=1,
+    verbose=-1,
+    random_state=0,
+    deterministic=True,
+    force_row_wise=True,
+)
 
 
 @pytest.fixture
@@ -115,31 +130,6 @@ def test_cross_validate_with_several_measures_and_training_scores(routing):
     assert results["train_MuAP"][0] == pytest.approx(sg.MuAP()(y[train], scores, qid=qid[train]))
 
 
-def test_scorers_in_a_dict(routing):
-    X, y, qid = toy_data()
-    results = cross_validate(
-        sg.QueryRanker(Ridge()),
-        X[:, FEATURES],
-        y,
-        params={"qid": qid},
-        cv=by_query(),
-        scoring={"ours": SCORER, "make_scorer": make_scorer(NDCNG).set_score_request(qid=True)},
-    )
-    np.testing.assert_allclose(results["test_ours"], toy_scores(), atol=1e-12)
-    np.testing.assert_allclose(results["test_make_scorer"], toy_scores(), atol=1e-12)
-    with sklearn.config_context(enable_metadata_routing=False):
-        search = GridSearchCV(
-            sg.QueryRanker(Ridge(), qid=1),
-            {"estimator__alpha": [1.0]},
-            cv=GroupKFold(3),
-            scoring={"one": sg.make_ranking_scorer(NDCNG, qid=1)},
-            refit="one",
-            error_score="raise",
-        )
-        search.fit(X, y, groups=qid, sample_weight=np.ones(len(y)))
-    np.testing.assert_allclose(search.best_score_, toy_scores().mean(), atol=1e-12)
-
-
 def test_weights_reach_fit_and_score_if_both_request_them(routing):
     X, y, qid = toy_data()
     X = X[:, FEATURES]
@@ -158,27 +148,60 @@ def test_weights_reach_fit_and_score_if_both_request_them(routing):
         cross_val_score(ranker, X, y, scoring=SCORER, **settings)
 
 
-# Workers -----------------------------------------------------------------------------------------
+# Boosters in a pipeline --------------------------------------------------------------------------
 
 
-@pytest.mark.nightly
-def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
-    # Python hashes text differently in each process, so stored queries must not depend on it.
+def scores_in_a_loop(X, y, qid, rate):
+    """Compute the scores of an LGBMRanker on two folds, with rows sorted by query and scaled."""
+    scores = []
+    for train, test in GroupKFold(2).split(X, groups=qid):
+        scaler = StandardScaler().fit(X[train])
+        train = train[np.argsort(qid[train], kind="stable")]
+        model = clone(BOOSTER).set_params(learning_rate=rate)
+        sizes = np.unique(qid[train], return_counts=True)[1]
+        model.fit(scaler.transform(X[train]), y[train], group=sizes)
+        scores.append(NDCNG(y[test], model.predict(scaler.transform(X[test])), qid=qid[test]))
+    return scores
+
+
+@pytest.mark.parametrize("source", ["routing", "column", "index"])
+def test_a_search_over_a_pipeline_of_a_booster_gives_the_scores_of_a_loop(source):
     X, y, qid = toy_data()
-    ids = np.array([f"q{query}" for query in qid], dtype=object)
-    results = cross_validate(
-        sg.QueryRanker(Ridge()),
-        X,
-        y,
-        params={"qid": ids},
-        cv=by_query(2),
-        n_jobs=2,
-        scoring=SCORER,
-        return_estimator=True,
-        return_indices=True,
-        error_score="raise",
+    frame = pd.DataFrame(X[:, FEATURES], np.arange(len(y)) + 1000, list("abc"))
+    column, cv, metadata = None, list(GroupKFold(2).split(X, groups=qid)), {}
+    scaler = StandardScaler().set_output(transform="pandas")
+    if source == "routing":
+        cv, metadata = GroupKFold(2), {"qid": qid}
+    elif source == "index":
+        column = pd.Series(qid, frame.index)
+    else:  # the scaler must not scale the query ids
+        frame, column = frame.assign(query=qid), "query"
+        scaler = make_column_transformer(
+            (scaler, list("abc")), remainder="passthrough", verbose_feature_names_out=False
+        ).set_output(transform="pandas")
+    with sklearn.config_context(enable_metadata_routing=source == "routing"):
+        if source == "routing":
+            cv.set_split_request(groups="qid")
+        search = GridSearchCV(
+            make_pipeline(scaler, sg.QueryRanker(BOOSTER, qid=column)),
+            {"queryranker__estimator__learning_rate": [0.03, 0.3]},
+            scoring=sg.make_ranking_scorer(NDCNG, qid=column),
+            cv=cv,
+            error_score="raise",
+        ).fit(frame, y, **metadata)
+    for candidate, rate in enumerate((0.03, 0.3)):
+        scores = [search.cv_results_[f"split{fold}_test_score"][candidate] for fold in range(2)]
+        expected = scores_in_a_loop(X[:, FEATURES], y, qid, rate)
+        np.testing.assert_allclose(scores, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("source", ["column", "index"])
+def test_the_error_of_feature_selection_without_routing_recommends_routing(source):
+    X, y, qid = toy_data()
+    frame = pd.DataFrame(X[:, FEATURES], columns=list("abc")).assign(query=qid)
+    column = "query" if source == "column" else pd.Series(qid, frame.index)
+    selector = SequentialFeatureSelector(
+        sg.QueryRanker(Ridge(), qid=column), scoring=SCORER, cv=GroupKFold(2).split(X, groups=qid)
     )
-    for model, train in zip(results["estimator"], results["indices"]["train"], strict=True):
-        SCORER(model, X[train], y[train], qid=ids[train])
-        with pytest.warns(sg.TornQueryWarning):
-            SCORER(model, X[train[1:]], y[train[1:]], qid=ids[train[1:]])
+    with pytest.raises(ValueError, match="(no names|no row labels).*metadata routing"):
+        selector.fit(frame, y)

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
     ShuffleSplit,
     cross_val_score,
-    cross_validate,
     train_test_split,
 )
 from sklearn.pipeline import make_pipeline
@@ -101,13 +100,6 @@ def test_scoring_exactly_the_fitted_rows_does_not_warn():
             ranker.score(*rows[:2], qid=rows[2])
 
 
-def test_a_query_column_of_floats_matches_integer_ids():
-    X, y, qid = toy_data()
-    ranker = sg.QueryRanker(Ridge(), qid=1).fit(X[:200], y[:200])  # 3.0
-    with pytest.warns(sg.TornQueryWarning):
-        SCORER(ranker, X[200:], y[200:], qid=qid[200:].astype(object))  # 3
-
-
 def test_rankers_in_pipelines_and_searches_are_recognized():
     X, y, qid = toy_data()
     scorer = sg.make_ranking_scorer("rr", qid=1)
@@ -120,15 +112,6 @@ def test_rankers_in_pipelines_and_searches_are_recognized():
         with pytest.warns(sg.TornQueryWarning):
             scorer(estimator, X[200:], y[200:])
         scorer(estimator, X[:200], y[:200])
-
-
-def test_regressors_and_rankers_fitted_with_group_sizes_store_no_query_ids():
-    X, y, qid = toy_data()
-    ranker = sg.QueryRanker(Ridge()).fit(X[:20], y[:20], group=[10, 10])
-    ranker.score(X[20:40], y[20:40], group=[10, 10])
-    ranker.score(X[20:40], y[20:40], qid=np.zeros(20))
-    model = LinearRegression().fit(X[:200], y[:200])
-    SCORER(model, X[200:], y[200:], qid=qid[200:])
 
 
 # Incomplete queries in X, known from a Series ----------------------------------------------------
@@ -172,20 +155,6 @@ def test_splits_of_rows_warn_about_incomplete_queries(rows, cv):
     assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), test) for _, test in splits]
 
 
-def test_splits_by_query_do_not_warn(rows):
-    X, y, qid = (part[(rows[2] <= 6).to_numpy()] for part in rows)
-    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(), qid=qid))
-    settings = {
-        "scoring": sg.make_ranking_scorer("ndcng@10", qid=qid),
-        "cv": GroupKFold(3),
-        "return_train_score": True,
-        "error_score": "raise",
-    }
-    cross_validate(pipeline.set_output(transform="pandas"), X, y, groups=qid, **settings)
-    search = GridSearchCV(sg.QueryRanker(Ridge(), qid=qid), {}, **settings)
-    search.fit(X, y, groups=qid).score(X, y)
-
-
 def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
     X, y, qid = rows
     some = (qid <= 12).to_numpy(copy=True)
@@ -217,32 +186,3 @@ def test_incomplete_queries_of_any_kind_of_ids_are_counted(rows, kind):
     _, issued = caught(lambda: scorer(model, X[:100], y[:100]))
     assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), np.arange(100))]
     assert f"such as {ids.tolist()[0]!r}, are" in str(issued[0].message)
-
-
-def test_rows_omitted_on_purpose_are_also_omitted_from_the_series(rows):
-    X, y, qid = rows
-    judged = np.arange(len(y)) % 3 > 0
-    with pytest.warns(sg.TornQueryWarning, match=re.escape("qid=series.loc[X.index]")):
-        sg.QueryRanker(Ridge(), qid=qid).fit(X[judged], y[judged])
-    sg.QueryRanker(Ridge(), qid=qid.loc[X[judged].index]).fit(X[judged], y[judged])
-
-
-def test_the_warnings_point_to_the_line_of_the_caller(rows):
-    X, y, qid = rows
-    ranker = sg.QueryRanker(Ridge(), qid=qid).fit(X, y)
-    half = X[:100], y[:100]
-    scorer = sg.make_ranking_scorer("ndcng@10", qid=qid)
-    for work in (
-        lambda: ranker.fit(*half),
-        lambda: ranker.score(*half),
-        lambda: scorer(Ridge().fit(X, y), *half),
-    ):
-        _, issued = caught(work)
-        assert [warning.filename for warning in issued] == [__file__]
-
-
-def test_incomplete_queries_of_a_query_column_are_not_detected():
-    X, y, _ = toy_data()
-    ranker = sg.QueryRanker(Ridge(), qid=1)
-    _, issued = caught(lambda: ranker.fit(X[:100], y[:100]))
-    assert not issued

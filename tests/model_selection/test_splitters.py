@@ -213,12 +213,3 @@ def test_a_scorer_reads_the_query_column_of_the_ranker(routing):
     refitted = ranker.fit(X, y)
     with pytest.warns(sg.TornQueryWarning):
         assert NDCNG(search, X.iloc[:50], y[:50]) == NDCNG(refitted, X.iloc[:50], y[:50])
-
-
-def test_qid_in_the_call_takes_precedence_over_the_ranker():
-    X, y, qid = toy_data()
-    model = sg.QueryRanker(Ridge(), qid=0).fit(np.column_stack([qid, X]), y)
-    X = np.column_stack([qid, X])
-    other = np.arange(len(y)) // 5 + 1000
-    expected = sg.NDCNG(k=10)(y, model.predict(X), qid=other)
-    assert NDCNG(model, X, y, qid=other) == expected

@@ -120,16 +120,3 @@ def test_a_callable_objective_accepts_fractional_grades(data, early_stopping):
         "min_data_in_leaf": 5,
     }
     np.testing.assert_array_equal(ranker.predict(X), lgb.train(params, train, rounds).predict(X))
-
-
-def test_a_metric_of_the_user_is_kept(data):
-    X, y, qid = data
-    estimator = LGBMRanker(objective=objective("ndcg"), metric="l2", **QUIET)
-    ranker = sg.QueryRanker(estimator).fit(X, y, qid=qid)
-    assert ranker.estimator_.get_params()["metric"] == "l2"
-
-
-def test_built_in_objectives_support_bagging_by_query(data):
-    X, y, qid = data
-    bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
-    sg.QueryRanker(LGBMRanker(**QUIET, **bagging)).fit(X, np.minimum(y // 1, 4), qid=qid)

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from lightgbm import LGBMRanker
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from table_kinds import FRAMES, TABLES
@@ -131,16 +130,3 @@ def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
 
 
 # Cross-validation --------------------------------------------------------------------------------
-
-
-def test_cross_evaluate_tests_the_later_queries_of_a_time_series_split():
-    X, y, qid, _ = data()
-    cv = QueryTimeSeriesSplit(3, time=3, qid=1)
-    report = sg.cross_evaluate(sg.QueryRanker(Ridge(), qid=1), X, y, cv=cv)
-    splits = list(cv.split(X))
-    tested = np.concatenate([test for _, test in splits])
-    assert set(report.query_ids.tolist()) == set(qid[tested].tolist())
-    expected = sg.cross_evaluate(
-        sg.QueryRanker(Ridge()), np.delete(X, 1, axis=1), y, qid=qid.astype(float), cv=splits
-    )
-    np.testing.assert_allclose(report.per_query["MuAP"], expected.per_query["MuAP"], atol=1e-12)
