@@ -76,7 +76,7 @@ def _read_errors(name: str) -> Iterator[None]:
 
 def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterable[Any] | None:
     """Return the batches of a table that is read in batches, or None for other objects."""
-    frame = frame_of(source, name)
+    frame = frame_of(source)
     if hasattr(frame, "collect") and frame.implementation.is_polars():
         return _select_lazily(frame, job).collect_batches(chunk_size=n_rows, engine="streaming")
     if hasattr(frame, "collect") and frame.implementation.is_duckdb():
