@@ -178,13 +178,6 @@ cdef void fill_above(
 
 # One query, and all -----------------------------------------------------------------------------
 
-cdef inline void find_swaps(const Ranked* ranked, bint is_pair, Py_ssize_t a) noexcept nogil:
-    if is_pair:
-        pair_swaps(ranked, a)
-    else:
-        linear_swaps(ranked, a)
-
-
 cdef double norm_of(double pushes, double sigmoid) noexcept nogil:
     """log2(1 + x) / x for x = pushes · sigmoid, as in LightGBM; 1 if x is 0."""
     cdef double x = pushes * sigmoid
@@ -206,7 +199,10 @@ cdef double push_apart(
     for a in range(min(truncation, ranked.k, ranked.n - 1)):
         if is_far:
             fill_powers(ranked, a, sigmoid, ranked.scores[a])
-        find_swaps(ranked, is_pair, a)
+        if is_pair:
+            pair_swaps(ranked, a)
+        else:
+            linear_swaps(ranked, a)
         pushes += add_pairs(
             ranked, a, NEAR if by_difference else 1.0, 2.0 if by_difference else 0.0
         )
@@ -279,33 +275,3 @@ def push_queries(
                 &gradients[0], &hessians[0],
             )
     return all_finite
-
-
-def swaps_of_ranking(const int32_t[::1] codes, Plan plan):
-    """Deltas of swapping any two documents of a ranked list, above the diagonal of (n, n).
-
-    For tests only: `push_queries` computes one row of this matrix at a time.
-    """
-    cdef Sum sum = plan.sum
-    cdef bint is_pair = sum.kind == PAIR
-    cdef Py_ssize_t i, a, b, n = codes.shape[0]
-    cdef Room room = Room(n)
-    cdef Ranked* ranked = &room.ranked
-    scores_array = -np.arange(n, dtype=float)
-    cdef double[::1] scores = scores_array
-    out_array = np.zeros((n, n))
-    cdef double[:, ::1] out = out_array
-    for i in range(n):
-        room.keys[i] = i
-    ranked.n = n
-    fill(
-        ranked, is_pair, sum.k, sum.values, sum.discount, &scores[0], &codes[0], room.codes.data(),
-        room.keys.data(), position_mask(n),
-    )
-    if is_pair:
-        fill_above(ranked, room.codes.data(), plan.values.shape[0], room.tree.data())
-    for a in range(min(ranked.k, n - 1)):
-        find_swaps(ranked, is_pair, a)
-        for b in range(a + 1, n):
-            out[a, b] = ranked.swaps[b]
-    return out_array

@@ -115,17 +115,16 @@ class _LGBMAdapter(BoosterAdapter):
             model.set_params(metric="None")
         return model, grades
 
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        arguments = super().fit_arguments(rows)
-        sizes = arguments.get("group")
-        if sizes is not None and self._objective == "lambdarank" and max(sizes) > LONGEST_QUERY:
+    def _refuse_long_queries(self, sizes: Any) -> None:
+        is_lambdarank = sizes is not None and self._objective == "lambdarank"
+        if is_lambdarank and sizes.max() > LONGEST_QUERY:
             raise ValueError(
-                f"A query has {max(sizes)} rows, but LightGBM's lambdarank accepts at most "
+                f"A query has {sizes.max()} rows, but LightGBM's lambdarank accepts at most "
                 f"{LONGEST_QUERY}: use LGBMRanker(objective=skgraded.lightgbm.objective('ndcg'))."
             )
-        return arguments
 
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        self._refuse_long_queries(rows.sizes)
         report = self.report
         if report is not None and "callbacks" in self.fit_parameters:
             fit_params = self.with_callback(fit_params, lambda env: report())
@@ -142,6 +141,7 @@ class _LGBMAdapter(BoosterAdapter):
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
+        self._refuse_long_queries(training.sizes)
         stop = early_stopping(int(progress.patience), first_metric_only=True, verbose=False)
         model, labels = self.labeled(training.grades)
         model.set_params(metric="None", early_stopping_round=0)

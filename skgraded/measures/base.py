@@ -115,8 +115,15 @@ def shared_fields(cls: type[M]) -> type[M]:
 # The measure -------------------------------------------------------------------------------------
 
 
+class _Immutable:
+    """Base class that freezes attributes of subclasses for which `shared_fields` does not."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r}")
+
+
 @shared_fields
-class Measure:
+class Measure(_Immutable):
     """Base class for all measures: immutable objects that can be called as score functions.
 
     `registered` adds a subclass to the registry; its fields are the measure's parameters. `_plan`

@@ -81,12 +81,6 @@ def test_a_measure_with_the_name_of_a_catboost_metric_works_with_every_loss(part
     assert values["validation"] == pytest.approx(by_round(model, measure, *parts[1]))
 
 
-def test_query_ids_may_be_strings(parts):
-    _, expected = trained_on(parts, "rr")
-    named = [(X, y, [f"q{-query}" for query in qid]) for X, y, qid in parts]
-    assert trained_on(named, "rr")[1]["validation"] == expected["validation"]
-
-
 @pytest.mark.parametrize("kind", ["weight", "group_weight"])
 def test_the_weights_of_the_pool_count(parts, kind):
     train, (X, y, qid) = parts

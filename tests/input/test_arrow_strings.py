@@ -73,13 +73,6 @@ def test_rows_and_distinct_ids_have_the_same_keys_in_every_layout(layout):
     assert keys(column).tolist() == expected.tolist()
 
 
-def test_texts_that_differ_in_a_single_bit_have_distinct_keys():
-    texts = [b"\0" * n for n in range(40)]
-    for n in (1, 7, 8, 9, 16, 31):
-        texts += [(1 << bit).to_bytes(n, "little") for bit in range(8 * n)]
-    assert len(np.unique(keys(pa.array(texts, pa.binary())))) == len(texts)
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_texts_are_numbered_in_order_of_first_appearance(layout):
     texts = LAYOUTS[layout].to_pylist()

@@ -22,13 +22,6 @@ def test_float32_and_float16_grades_equal_the_decimal_threshold(kind):
             assert sg.NDCNG(max_grade=written)(grades, [3, 2, 1]) > 0
 
 
-@pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_float32_columns_of_frames_equal_the_decimal_threshold(frame):
-    series = pytest.importorskip(frame).Series(np.array([0.7, 0.0], dtype=np.float32))
-    assert str(series.dtype).lower() == "float32"
-    assert sg.AP(threshold=0.7)(series, [1, 2]) == 1 / 2
-
-
 def test_float32_grades_give_the_values_of_their_decimals():
     grades = np.array([0.1, 0.7, 0.3, 0.0])
     for measure in (sg.MuAP(), sg.NDCG(gain="linear"), sg.NDCNG(), sg.ERR(max_grade=0.7)):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from skgraded._input.needs import is_installed, needs
+from skgraded._input.needs import needs
 from skgraded.cli import main
 
 OPTIONAL = [
@@ -163,8 +163,3 @@ def test_an_installed_package_that_fails_to_import_is_named(tmp_path, monkeypatc
             import missing_module  # noqa: F401
     with pytest.raises(ZeroDivisionError), needs("This", "numpy"):
         1 / 0  # noqa: B018
-
-
-def test_is_installed_requires_every_package():
-    assert is_installed("numpy") and is_installed("numpy", "scipy")
-    assert not is_installed("numpy", "no_package_of_this_name")

@@ -1,7 +1,5 @@
 """Grade levels, numbered ids, ideal orders and pieces, also at the limits of tables."""
 
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -114,29 +112,3 @@ def test_pieces_have_similar_sizes():
     for values in (np.arange(100_000), np.arange(100_000) << 32, -np.arange(100_000)):
         _, sizes = layout.order_by_hash(values.astype(np.int64).view(np.uint64), 64)
         assert abs(sizes / (100_000 / 64) - 1).max() < 0.15
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(sys.platform != "linux", reason="the memory limit is set as on Linux")
-def test_a_table_of_ids_that_does_not_fit_in_memory_raises_a_memory_error():
-    command = [sys.executable, "-c", IDS_WITHOUT_ROOM]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-
-
-IDS_WITHOUT_ROOM = """
-import resource
-
-import numpy as np
-from skgraded._kernels.layout import number_by_appearance
-
-ids = np.arange(3_000_000) * 2**40
-with open("/proc/self/statm") as file:
-    held = int(file.read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (held + 100 * 2**20,) * 2)
-try:
-    number_by_appearance(ids)
-except MemoryError:
-    raise SystemExit(0)
-raise SystemExit("the table fits in memory")
-"""

@@ -47,19 +47,6 @@ def test_the_number_of_threads_changes_no_bit(setting, use):
     assert manyrows.digests() == expected()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems limit the size of stacks")
-def test_one_thread_does_all_work_if_no_other_thread_can_start(use):
-    use("4")
-    values = expected()
-    size = threading.stack_size(2**47)  # more than the address space
-    try:
-        with pytest.raises(RuntimeError, match="can't start new thread"):
-            threading.Thread(target=int).start()
-        assert manyrows.digests() == values
-    finally:
-        threading.stack_size(size)
-
-
 @pytest.mark.parametrize("setting", [1, 2, 4, None])
 def test_the_mean_does_not_depend_on_the_threads_of_blas(setting):
     # A BLAS that splits a sum among threads rounds differently.
@@ -135,17 +122,6 @@ def test_omp_num_threads_sets_the_number_of_threads(setting, expected, use):
     has_affinity = hasattr(os, "sched_getaffinity")
     allowed = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
     assert n_threads() == (allowed if expected is None else expected)
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
-def test_a_process_on_one_processor_has_one_thread(use):
-    use(None)
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(allowed)})
-    try:
-        assert n_threads() == 1
-    finally:
-        os.sched_setaffinity(0, allowed)
 
 
 def test_a_worker_of_a_thread_pool_has_one_thread(use):

@@ -110,13 +110,6 @@ def test_numpy_numbers_equal_python_numbers():
     assert sg.AP(undefined=np.float64(nan)) == sg.AP(undefined=nan)
 
 
-def test_equal_values_of_undefined_make_equal_measures():
-    assert sg.AP(undefined=0) == sg.AP(undefined=0.0) == sg.AP()
-    assert sg.AP(undefined=nan) == sg.AP(undefined=float("nan"))
-    assert hash(sg.AP(undefined=nan)) == hash(sg.AP(undefined=float("nan")))
-    assert len({sg.AP(undefined=0.0), sg.AP(undefined=1.0), sg.AP(undefined=nan)}) == 3
-
-
 def test_callables_are_compared_by_identity():
     first, second = [sg.NDCG(gain=lambda grades: grades) for _ in range(2)]
     assert str(first) == str(second) and first != second and len({first, second}) == 2
