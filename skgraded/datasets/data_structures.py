@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import chain, islice
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -84,12 +84,10 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
     _refuse_response(source, side)
     if isinstance(source, Mapping) and not _is_table(source, side):
         return from_queries(_queries_of(source), side)
-    names = _column_names(source, side)
-    if names:
-        is_table = isinstance(source, Mapping) or hasattr(source, "__getitem__")
-        columns = choose_columns(names, side)
-        table = source if is_table else {name: getattr(source, name) for name in columns}
-        return from_columns(table, columns, side)
+    is_dict = isinstance(source, Mapping)
+    names = source if is_dict else getattr(source, "column_names", getattr(source, "columns", None))
+    if names is not None:  # Arrow has both attributes
+        return from_columns(source, choose_columns(list(names), side), side)
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, set, frozenset)):
         return _from_items(list(source), source, side, lines)
     raise _wrong_type(source, side)
@@ -123,17 +121,6 @@ def _refuse_response(value: Any, side: str) -> None:
 
 
 # Tables ------------------------------------------------------------------------------------------
-
-
-def _column_names(source: Any, side: str) -> list[str]:
-    """Return the column names of a table, or the names of the column attributes of an object."""
-    if isinstance(source, Mapping):
-        return list(source)
-    names = getattr(source, "column_names", getattr(source, "columns", None))  # Arrow has both
-    if names is not None:
-        return list(names)
-    known = chain(*(NAMES[column] for column in COLUMNS[side]))
-    return [name for name in known if hasattr(source, name)]
 
 
 def named_columns(names: Collection[Any], side: str) -> dict[str, list[str]]:

@@ -48,11 +48,11 @@ def join_run(
         grades are not judged, as in trec_eval. Accepted forms:
 
         - the result of `read_qrels`, or a ``Qrels`` object of ranx;
-        - a table: a frame, an Arrow table, a dict of columns, an object with columns as
-          attributes, a list of dicts, or named tuples. The columns are the first that exist of
-          ``qid``, ``query_id``, ``q_id``, ``query-id`` and ``query``, and of ``doc_id``, ``docno``,
-          ``docid``, ``doc-id``, ``corpus-id`` and ``document``; the grades are ``grade``,
-          ``relevance``, ``label``, ``rating`` or ``rel``, or, with ``corpus-id``, ``score``;
+        - a table: a frame, an Arrow table, a dict of columns, a list of dicts, or named tuples. The
+          columns are the first that exist of ``qid``, ``query_id``, ``q_id``, ``query-id`` and
+          ``query``, and of ``doc_id``, ``docno``, ``docid``, ``doc-id``, ``corpus-id`` and
+          ``document``; the grades are ``grade``, ``relevance``, ``label``, ``rating`` or ``rel``,
+          or, with ``corpus-id``, ``score``;
         - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
         - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch, or OpenSearch's judgments.
     run : Bunch, mapping, frame, sequence of dicts or named tuples, or ranx.Run
@@ -409,17 +409,12 @@ class JudgmentIndex:
         return documents, finder(documents), finder(pairs, np.intp)
 
 
-def _type_advice(ids: np.ndarray, others: np.ndarray) -> str:
-    """Return advice if two ids differ only in type, such as 1 and "1"; otherwise, return ""."""
-    by_text = {str(plain(value)): type(plain(value)).__name__ for value in others}
-    for value in ids:
-        kind, other = type(plain(value)).__name__, by_text.get(str(plain(value)))
-        if other not in (None, kind):
-            return (
-                f" The ids have the types {kind} and {other}: convert them to the same type, for "
-                "example with str."
-            )
-    return ""
+def _type_advice(ids: Any, others: Any) -> str:
+    """Return advice if the first ids differ in type, such as 1 and "1"; otherwise, return ""."""
+    kind, other = type(plain(ids[0])).__name__, type(plain(others[0])).__name__
+    if kind == other:
+        return ""
+    return f" The ids have the types {kind} and {other}: convert them to one type, for example with str."
 
 
 def trec_scores(query: np.ndarray, score: np.ndarray, document: Any) -> np.ndarray:

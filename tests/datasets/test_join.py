@@ -297,7 +297,6 @@ KINDS = {
     "lists": dict,
     "tuples": lambda columns: {name: tuple(values) for name, values in columns.items()},
     "arrays": lambda columns: {name: np.array(values) for name, values in columns.items()},
-    "attributes": lambda columns: type("Columns", (), columns)(),
     "pandas": _pandas,
     "pandas' nullable types": lambda columns: _pandas(columns).convert_dtypes(),
     "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),

@@ -393,7 +393,7 @@ DICTS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
 SCORES = {"q2": {"x": 1.5, "a": 0.5}, "q1": {"b": 7.0, "y": 2.0}}
 COLUMNS = {"query": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "grade": [2, 1, 1]}
 RUN_COLUMNS = {"query": ["q1", "q1", "q2"], "document": ["x", "b", "y"], "score": [3.0, 5.0, 7.0]}
-TYPES = "in common.*types (int and str|str and int): convert them to the same type"
+TYPES = "in common.*types (int and str|str and int): convert them to one type"
 BAD_QRELS = [
     ({"q1": {"a": -math.inf}}, ValueError, "finite; got -inf for document 'a' of query 'q1'"),
     ({"q1": {"a": 1, "": 1}}, ValueError, r"qrels.document is missing in row 1 \(''\)"),

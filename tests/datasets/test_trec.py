@@ -91,14 +91,6 @@ def test_blocks_are_joined(monkeypatch):
     assert expected["name"] == [f"s{i % 3}" for i in range(100)]
 
 
-@pytest.mark.usefixtures("arrow")
-@pytest.mark.parametrize("block", [1, 1 << 24])
-def test_a_byte_order_mark_after_the_first_is_part_of_an_id(block, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK", block)
-    result = read_qrels(io.BytesIO("\ufeff\ufeffq 0 a 1\n\ufeffp 0 b 1\n".encode()))
-    assert result.query.tolist() == ["\ufeffq", "\ufeffp"]
-
-
 def test_negative_grades_are_kept_and_counted():
     text = b"1 0 c 3\n1 0 a -1\n1 0 b -2\n"
     message = "2 of 3 grades are negative, .* the first is -1 for document 'a' of query '1'"
