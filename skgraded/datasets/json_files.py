@@ -72,7 +72,7 @@ def _selected(content: Mapping[str, Any], split: str | None) -> Any:
         first = next(iter(parts), "default/test")
         raise ValueError(
             f"the file contains {len(parts)} subsets and splits: "
-            f"{', '.join(map(repr, parts))}. Select one, for example with split={first!r} (in the "
-            f"command: --split {first}); got {split!r}.{did_you_mean(str(split), parts)}"
+            f"{', '.join(map(repr, parts))}. Select one, for example with split={first!r}; got "
+            f"{split!r}.{did_you_mean(str(split), parts)}"
         )
     return parts[split]

@@ -108,6 +108,11 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
         )
         for option in ("--drop-identical-ids", "--split en/test")
     ),
+    (
+        {"mteb.json": '{"mteb_model_meta": {}, "en": {"dev": {"q1": {}}, "test": {"q1": {}}}}'},
+        "evaluate qrels mteb.json",
+        "Select one, for example with --split en/dev; got None",
+    ),
     # LETOR files and scores
     (
         {"scores": "1\n2\n"},

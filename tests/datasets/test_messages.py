@@ -218,7 +218,7 @@ FILES = [
         read_run,
         b'{"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}}',
         "contains 2 subsets and "
-        r"splits: 'en/test', 'en/dev'\. Select one, .* split='en/test' \(in the command: --split en/",
+        r"splits: 'en/test', 'en/dev'\. Select one, .* split='en/test'; got None",
     ),
 ]
 
