@@ -19,7 +19,7 @@ from skgraded.reports.system_summaries import Summaries
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
 MAX_QUERIES_IN_MEMORY = 2**18  # the same for per-query values
-N_PIECES_OF_QUERIES = 16  # number of pieces on disk for per-query values
+N_PIECES_OF_QUERIES = 8  # number of pieces on disk for per-query values
 N_PIECES = 64  # number of pieces on disk for rows if their number is unknown
 MIN_ROWS_PER_WRITE = 2**14  # minimum rows per piece in each write, on average
 ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory

@@ -211,12 +211,12 @@ def _read_parts(pairs: list[tuple[str, Any]], job: Job) -> list[Any]:
 
 
 def _measure_items(lists: list[list[Any]], job: Job) -> parts.Measured | None:
-    return parts.measure_queries(chain(*lists), job)
+    return parts.measure_queries([*chain(*lists)], job)
 
 
 def _pack(lists: list[list[Any]], n: int) -> pd.DataFrame:
     """Split rows and values into pieces."""
-    pieces = pack_pieces(split_items(chain(*lists), n))
+    pieces = pack_pieces(split_items([*chain(*lists)], n))
     content = pd.arrays.ArrowExtensionArray(pieces["content"])
     return pd.DataFrame({"piece": pieces["piece"].to_numpy(), "content": content})
 

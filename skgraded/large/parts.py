@@ -131,9 +131,9 @@ def _refuse_high_grades(grades: np.ndarray, dtype: Any, job: Job) -> None:
 
 def join_rows(tables: list[Any]) -> Any:
     """Concatenate validated tables, whose column types may differ."""
-    _refuse_other_types(map(types_of, tables))
     if len(tables) == 1:
         return tables[0]
+    _refuse_other_types(map(types_of, tables))
     for position, name in enumerate(tables[0].column_names):
         columns = [table[name] for table in tables]
         if len({column.type for column in columns}) > 1:
@@ -209,7 +209,7 @@ class Measured(NamedTuple):
     @property
     def num_rows(self) -> int:
         """The number of queries, named as in Arrow tables."""
-        return len(self.query_ids)
+        return len(self.columns[PLACE])
 
     def take(self, queries: Any) -> Measured:
         """Return the values of the queries at the given positions."""
@@ -256,7 +256,7 @@ def measure_rows(table: Any, job: Job, place: str) -> Measured:
             qid=arrow.as_given(table[QUERY]),
             sample_weight=weights if has_weight else None,
         )
-        columns = {PLACE: np.repeat(object_array([place]), judgments.n_queries)}
+        columns = {PLACE: np.array([place], dtype=object).repeat(judgments.n_queries)}
         if job.by is not None:
             columns[SEGMENT] = _segment_of_each(table[SEGMENT], job.by, judgments)
     if job.partitioning == "clustered":
@@ -322,27 +322,19 @@ def _segment_of_each(column: Any, by: str, judgments: Judgments) -> np.ndarray:
     return names[codes]
 
 
-def measure_queries(items: Iterable[Any], job: Job) -> Measured | None:
+def measure_queries(items: list[Any], job: Job) -> Measured | None:
     """Evaluate the rows and concatenate the values that `measure_part` returned for some queries.
 
     `items` must contain all rows and values of these queries. A ValueError names a query if its
     rows were evaluated in two parts.
     """
-    tables, measured = separate(items)
+    tables = [item for item in items if not isinstance(item, Measured)]
+    measured = [item for item in items if isinstance(item, Measured)]
     if tables:
         place = EDGES if job.partitioning == "clustered" else SHUFFLED_ROWS
         in_any_order = replace(job, partitioning="shuffle")
         measured.append(measure_rows(join_rows(tables), in_any_order, place))
     return join_measured(measured) if measured else None
-
-
-def separate(items: Iterable[Any]) -> tuple[list[Any], list[Measured]]:
-    """Return the tables of rows and the values among the items."""
-    tables: list[Any] = []
-    measured: list[Measured] = []
-    for item in items:
-        (measured if isinstance(item, Measured) else tables).append(item)
-    return tables, measured
 
 
 def join_measured(parts: list[Measured]) -> Measured:

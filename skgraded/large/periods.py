@@ -12,7 +12,6 @@ import numpy as np
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import day_numbers, refuse_too_many
 from skgraded.measures import Measure
-from skgraded.measures import measure as as_measure
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
@@ -20,7 +19,6 @@ from skgraded.reports.report import evaluated_name
 from skgraded.reports.summary import Summary, refuse_unequal_weights
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS, adjust, level_of_each, widen_to_zero
-from skgraded.stats.histograms import bins_of
 from skgraded.stats.intervals import CHECK_LEVEL, WIDTH, prediction_limits, share_errors
 from skgraded.stats.rounding import signs
 from skgraded.stats.welch import GroupMean, gap_of, share_p_value, welch_interval, welch_p_value
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 # Two periods -------------------------------------------------------------------------------------
 
-OPTIONAL = "system", "segment", "smallest", "defined_difference", "p_defined"  # columns
+OPTIONAL = "system", "segment", "smallest"  # columns
 
 
 def compare_periods(
@@ -78,9 +76,7 @@ def compare_periods(
         - ``smallest`` (if passed),
         - ``n_before``, ``n_after``: number of queries included in each mean,
         - ``undefined_before``, ``undefined_after``: shares of undefined queries,
-        - ``p_undefined``: p-value of Fisher's exact test for equal shares, before the correction,
-        - ``defined_difference``, ``p_defined``: difference and uncorrected p-value for the means of
-          the defined queries, if undefined queries count as 0 or 1 in the means.
+        - ``p_undefined``: p-value of Fisher's exact test for equal shares, before the correction.
 
     Raises
     ------
@@ -176,37 +172,15 @@ def _smallest_of(
 
 
 def _undefined_change(measure: str, before: Summary, after: Summary) -> dict[str, float]:
-    """Return both shares of undefined queries, their p-value, and the change without them."""
+    """Return both shares of undefined queries, and their p-value."""
     counts = before.n_undefined[measure], after.n_undefined[measure]
     sizes = before.n_queries, after.n_queries
     shares = [n / size if size else math.nan for n, size in zip(counts, sizes, strict=True)]
-    early, late = _defined_mean(measure, before), _defined_mean(measure, after)
-    difference, p = math.nan, math.nan
-    if any(counts) and early is not None and late is not None:
-        difference, p = gap_of(late, early), welch_p_value(late, early)
     return {
         "undefined_before": shares[0],
         "undefined_after": shares[1],
         "p_undefined": share_p_value(counts, sizes),
-        "defined_difference": difference,
-        "p_defined": p,
     }
-
-
-def _defined_mean(measure: str, summary: Summary) -> GroupMean | None:
-    """Return the mean without undefined queries that count as 0 or 1, or None if unknown."""
-    tally = summary.tallies[measure]
-    try:
-        undefined = as_measure(measure).undefined
-    except ValueError:  # a name chosen by the user
-        return None
-    bins, n_values = tally.counts
-    if (
-        undefined != undefined
-        or tally.n_undefined > n_values[bins == bins_of(np.array([undefined]))].sum()
-    ):
-        return None
-    return GroupMean.without(tally.moments, tally.n_undefined, undefined)
 
 
 def _systems_of(report: Any) -> dict[Any, Summary]:

@@ -12,32 +12,32 @@ import pyarrow as pa
 
 from skgraded._input import arrow, arrow_strings
 from skgraded._kernels.layout import order_by_hash
-from skgraded.large.parts import GRADE, QUERY, Measured, join_measured, join_rows, separate
+from skgraded.large.parts import GRADE, QUERY, Measured, join_rows
 
 
-def split_items(items: Iterable[Any], n: int) -> Iterator[tuple[int, Any]]:
+def split_items(items: list[Any], n: int) -> Iterator[tuple[int, Any]]:
     """Split rows and values by query into n pieces; yield each nonempty piece and its index."""
-    tables, measured = separate(items)
+    tables = [item for item in items if not isinstance(item, Measured)]
     if tables:
         yield from _split(join_rows(tables), n)
-    if measured:
-        yield from _split(join_measured(measured), n)
+    for item in items:
+        if isinstance(item, Measured):
+            yield from _split(item, n)
 
 
 def _split(item: Any, n: int) -> Iterator[tuple[int, Any]]:
     if isinstance(item, Measured):
         order, sizes = order_by_hash(arrow_strings.marks(item.query_ids), n)
-        ordered: Any = item.take(order)
     else:
         position = item.column_names.index(GRADE)
         if item.schema.types[position] == pa.float64():
             item = item.set_column(position, GRADE, arrow.narrowed(item[GRADE]))
         order, sizes = order_by_hash(arrow.marks_of_rows(item[QUERY]), n)
-        ordered = arrow.take(item, order).to_batches()[0]
+        batch = arrow.take(item, order).to_batches()[0]
     ends = np.cumsum(sizes)
     for number in np.flatnonzero(sizes).tolist():
         rows = slice(ends[number] - sizes[number], ends[number])
-        yield number, ordered.take(rows) if isinstance(item, Measured) else ordered[rows]
+        yield number, item.take(order[rows]) if isinstance(item, Measured) else batch[rows]
 
 
 def write_piece(file: Any, item: Any) -> None:

@@ -161,9 +161,9 @@ def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
     for path in paths:
         read = _of_csv if CSV.search(path) else _of_parquet
         folders = folder_columns(path)
-        batches = (
-            with_folder_columns(batch, folders, job) for batch in read(path, folders, job, n_rows)
-        )
+        batches = read(path, folders, job, n_rows)
+        if folders:
+            batches = (_with_folder_columns(batch, folders, job) for batch in batches)
         yield from _cut(path, batches, job, n_rows)
 
 
@@ -190,14 +190,13 @@ def _open_parquet(path: str) -> Iterator[Any]:
         yield file
 
 
-def _of_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[pa.Table]:
+def _of_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
     with _open_parquet(path) as file:
         columns = _columns_in_file(path, file.schema_arrow.names, folders, job)
         if job.partitioning == "whole":
             yield file.read(columns, use_threads=False)
             return
-        for batch in file.iter_batches(n_rows, columns=columns, use_threads=False):
-            yield pa.Table.from_batches([batch])
+        yield from file.iter_batches(n_rows, columns=columns, use_threads=False)
 
 
 def _of_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
@@ -262,8 +261,9 @@ def folder_columns(path: str) -> FolderColumns:
     }
 
 
-def with_folder_columns(table: pa.Table, folders: FolderColumns, job: Job) -> pa.Table:
+def _with_folder_columns(batch: Any, folders: FolderColumns, job: Job) -> pa.Table:
     """Add the required columns of the folder names that the file does not contain."""
+    table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
     for name in job.columns:
         if name not in table.column_names:
             value = pa.scalar(folders[name], pa.large_string())

@@ -1,6 +1,5 @@
 """Tests and intervals for independent samples: Welch's for means, and Fisher's for shares."""
 
-from fractions import Fraction
 from math import comb
 from typing import NamedTuple, Self
 
@@ -27,19 +26,6 @@ class GroupMean(NamedTuple):
         has_error = moments.n > 1 and not are_equal(moments.lowest, moments.highest)
         square = moments.standard_error**2 if has_error else 0.0
         return cls(moments.n, moments.mean, square)
-
-    @classmethod
-    def without(cls, moments: Moments, n_removed: int, value: float) -> Self:
-        """Compute the mean after removing `n_removed` equal values; all weights must be equal."""
-        n = moments.n - n_removed
-        if not n:
-            return cls(0, np.nan, np.nan)
-        first, second = (
-            (total / moments.w * moments.n - n_removed * Fraction(value) ** power) / n
-            for power, total in ((1, moments.wv), (2, moments.wvv))
-        )
-        square = max(second - first**2, Fraction(0)) / max(n - 1, 1)
-        return cls(n, float(first), float(square))
 
 
 def share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:

@@ -151,3 +151,4 @@ def small_steps(monkeypatch):
 
     monkeypatch.setattr(module, "ROWS", 200)
     monkeypatch.setattr(module, "MAX_ROWS_IN_MEMORY", 900)
+    monkeypatch.setattr(module, "MAX_QUERIES_IN_MEMORY", 30)

@@ -24,7 +24,6 @@ from large_tables import (
 )
 
 import skgraded as sg
-from skgraded._input.arrow_strings import marks
 from skgraded.datasets import arrow_csv
 
 
@@ -93,11 +92,6 @@ def test_intervals_of_pandas_are_segments_named_by_their_text():
     cut[117] = None
     with pytest.raises(ValueError, match="'country' .by. contains null in row 117, query"):
         measured([frame.assign(country=cut)], by="country")
-
-
-def test_keys_of_whole_floats_equal_keys_of_integers():
-    keys = marks(np.array([0.25, 0.5, 7.0])).tolist()
-    assert len(set(keys)) == 3 and keys[2] == marks(np.array([7]))[0]
 
 
 def test_ordinal_ties_are_ranked_in_the_order_of_rows(small_steps):

@@ -204,29 +204,6 @@ def test_xgboost_stops_at_the_best_mean_over_the_queries_of_all_workers(cluster,
     assert len(history) == int(np.argmax(history)) + 1 + 4
 
 
-@pytest.mark.nightly
-def test_xgboost_counts_a_query_on_two_workers_twice(cluster, xgb, on_workers):
-    """Each worker evaluates only the rows that it stores, as the docs of custom_metric state."""
-    from skgraded.xgboost import custom_metric
-
-    X, y, qid, split = on_workers
-    continued = qid.copy()
-    continued[qid == 50] = 49  # the last query of the first worker continues on the second
-    data = xgb.dask.DaskDMatrix(cluster, split(X), split(y), qid=split(continued))
-    output = xgb.dask.train(
-        cluster,
-        PARAMETERS,
-        data,
-        1,
-        evals=[(data, "train")],
-        custom_metric=custom_metric("ndcg@5"),
-    )
-    scores = output["booster"].predict(xgb.DMatrix(X))
-    (value,) = output["history"]["train"]["NDCG@5"]
-    assert value == pytest.approx(sg.NDCG(k=5)(y, scores, qid=qid), abs=1e-6)
-    assert value != pytest.approx(sg.NDCG(k=5)(y, scores, qid=continued), abs=1e-6)
-
-
 # LightGBM warns about the workers' ports, and about parameters that a Dask estimator sets itself.
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")

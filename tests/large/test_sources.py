@@ -13,14 +13,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from engine_libraries import library
 from large_tables import (
-    first_rows,
     in_memory,
     measured,
     mixed,
     table,
-    whole_pieces,
 )
 from pyarrow import csv
 
@@ -109,26 +106,6 @@ def test_an_error_names_the_table_and_the_row(small_steps):
         measured(frame)
 
 
-@pytest.mark.parametrize("kind", ["stream", "DuckDB"])
-def test_an_iterable_of_streams_is_valid(kind):
-    frame = table()
-    parts = [SOURCES[kind](part) for part in whole_pieces(frame, 3)]
-    assert measured(parts, "whole") == sg.Summary.of(in_memory(frame))
-
-
-def test_a_stream_of_a_single_column_is_refused():
-    if not HAS_STREAMS:
-        pytest.skip("pyarrow 14 has no RecordBatchReader.from_stream")
-    with pytest.raises(ValueError, match="the Series cannot be read: "):
-        measured(pl.Series("score", [1.0]))
-
-
-def test_the_error_about_a_dask_frame_names_the_function_for_dask():
-    dd = library("dask.dataframe")
-    with pytest.raises(TypeError, match="got DataFrame. For Dask.* use skgraded.dask.evaluate"):
-        measured(dd.from_pandas(table(3), npartitions=1))
-
-
 # Datasets, LazyFrames and DuckDB -----------------------------------------------------------------
 
 
@@ -136,23 +113,6 @@ def test_a_filtered_dataset_reads_only_the_rows_that_it_selects():
     frame = table()
     dataset = SOURCES["Dataset"](frame).filter(ds.field("query") < 100)
     assert measured(dataset) == sg.Summary.of(in_memory(frame[frame["query"] < 100]))
-
-
-def test_a_corrupt_file_of_a_dataset_is_one_clear_error(tmp_path):
-    frame = table()
-    frame.to_parquet(tmp_path / "0.parquet")
-    dataset = ds.dataset(tmp_path)
-    (tmp_path / "0.parquet").write_bytes(b"PAR1, but not a Parquet file")
-    with pytest.raises(ValueError, match="^the FileSystemDataset cannot be read: .*0.parquet"):
-        measured(dataset)
-
-
-def test_rows_that_duckdb_reorders():
-    frame = table()
-    relation = SOURCES["DuckDB"](frame).order("hash(score)")
-    with pytest.raises(ValueError, match="are not contiguous in .*the DuckDBPyRelation from row 0"):
-        measured(relation, "clustered")
-    assert measured(relation) == sg.Summary.of(in_memory(frame))
 
 
 # Hive layout -------------------------------------------------------------------------------------
@@ -180,6 +140,12 @@ def test_keys_of_folders_are_text_columns(form, tmp_path, small_steps):
     for pattern in ("day=02/country=a%2Fb", "day=0*/*=a%2Fb/*", f"day=02/*a%2Fb/part-*.{form}"):
         assert measured(f"{tmp_path}/logs/{pattern}", by="day") == expected
     assert measured(tmp_path / "logs", qid="country") == measured(frame, qid="country")
+
+
+def test_a_column_in_the_file_is_used_instead_of_the_folder_name(tmp_path):
+    (tmp_path / "day=01").mkdir()
+    table().assign(day=1).to_parquet(tmp_path / "day=01" / "rows.parquet")
+    assert list(measured(tmp_path, by="day").segments) == [1]
 
 
 # CSV ---------------------------------------------------------------------------------------------
@@ -246,16 +212,6 @@ def test_empty_grades_of_csv_are_unjudged_documents(tmp_path):
         evaluated(tmp_path / "rows.csv", rows)
     summary = evaluated(tmp_path / "rows.csv", rows, unjudged_documents="irrelevant")
     assert summary.mean()["RR"] == 1 / 2
-
-
-def test_a_split_query_of_csv_files_is_named(tmp_path):
-    frame = table()
-    query, lost = first_rows(frame)
-    frame.drop(index=lost).to_csv(tmp_path / "part-2.csv", index=False)
-    frame.loc[lost].to_csv(tmp_path / "part-10.csv", index=False)
-    message = f"query '{query}' are not contiguous in .*part-2.csv .* and .*part-10.csv from row 0"
-    with pytest.raises(ValueError, match=message):
-        measured(tmp_path, "whole")
 
 
 # Sizes of batches --------------------------------------------------------------------------------
