@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import dataset, parquet
 
 from skgraded._input.arrow import is_table, numbers
 from skgraded._input.tables import frame_of, refuse_unknown, take_rows
@@ -86,6 +86,8 @@ def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterable[Any] |
         source = (relation.to_arrow_reader if is_new else relation.fetch_arrow_reader)(n_rows)
     if hasattr(source, "scanner"):  # a pyarrow Dataset
         refuse_unknown(job.columns, source.schema.names)
+        is_parquet = isinstance(getattr(source, "format", None), dataset.ParquetFileFormat)
+        no_buffers = dataset.ParquetFragmentScanOptions(pre_buffer=False) if is_parquet else None
         # By default, Arrow would read dozens of batches in advance.
         source = source.scanner(
             columns=job.columns,
@@ -93,6 +95,7 @@ def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterable[Any] |
             batch_readahead=1,
             fragment_readahead=1,
             use_threads=False,
+            fragment_scan_options=no_buffers,
         )
     is_stream = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_reader")
     return _of_stream(source, name) if is_stream else None
