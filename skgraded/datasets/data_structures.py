@@ -41,7 +41,12 @@ def _check_judgments(grades: Any, **names: Any) -> np.ndarray:
 
 CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": door.check_scores}
 # Where the documents of a response are; neither Solr nor Vespa returns the id of a query.
-RESPONSES = {"response": {"docs"}, "root": {"children", "fields"}, "hits": {"hits"}}
+RESPONSES: dict[str, set[str]] = {
+    "response": {"docs"},
+    "root": {"children", "fields"},
+    "hits": {"hits"},
+    "responses": set(),  # a list of responses
+}
 
 
 def entries_of(
@@ -81,10 +86,13 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
             "DataFrame first."
         )
-    _refuse_response(source, side)
-    if isinstance(source, Mapping) and not _is_table(source, side):
-        return from_queries(_queries_of(source), side)
+    if isinstance(source, Mapping) and RESPONSES.keys() & source.keys():
+        _refuse_response(source, side)
     is_dict = isinstance(source, Mapping)
+    if is_dict:
+        n_named = len(list(filter(None, named_columns(source, side).values())))
+        if n_named < 2 or n_named == 2 and isinstance(next(iter(source.values())), Mapping):
+            return from_queries(_queries_of(source), side)
     names = source if is_dict else getattr(source, "column_names", getattr(source, "columns", None))
     if names is not None:  # Arrow has both attributes
         return from_columns(source, choose_columns(list(names), side), side)
@@ -104,10 +112,8 @@ def _wrong_type(source: Any, side: str) -> TypeError:
     )
 
 
-def _refuse_response(value: Any, side: str) -> None:
+def _refuse_response(value: Mapping[Any, Any], side: str) -> None:
     """Raise a TypeError for a response of Solr, Vespa, or Elasticsearch's _search or _msearch."""
-    if not isinstance(value, Mapping):
-        return
     parts = {key: value[key] for key in RESPONSES if isinstance(value.get(key), Mapping)}
     responses = value.get("responses")
     is_msearch = isinstance(responses, list) and isinstance(next(iter(responses), None), Mapping)
@@ -129,13 +135,6 @@ def named_columns(names: Collection[Any], side: str) -> dict[str, list[str]]:
     if side == "qrels" and BEIR in names and not named["grade"]:
         named["grade"] = [name for name in NAMES["score"] if name in names]
     return named
-
-
-def _is_table(source: Mapping[Any, Any], side: str) -> bool:
-    """Return whether the keys of a dict are names of columns rather than queries."""
-    n_named = len(list(filter(None, named_columns(source, side).values())))
-    has_dicts = any(isinstance(value, Mapping) for value in source.values())
-    return n_named == 3 or n_named == 2 and not has_dicts
 
 
 def choose_columns(names: Sequence[str], side: str) -> list[str]:
@@ -197,7 +196,8 @@ def _from_items(items: list[Any], source: Any, side: str, lines: np.ndarray | No
     if not items:
         return empty_run(side)
     first = items[0]
-    _refuse_response(first, side)
+    if isinstance(first, Mapping):
+        _refuse_response(first, side)
     if isinstance(first, Mapping) and "ratings" in first:
         return from_queries(_rated_queries(items, side), side)
     are_dicts = all(isinstance(item, Mapping) for item in items)
@@ -248,7 +248,8 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
         if isinstance(value, Mapping) and isinstance(value.get("hits"), (Mapping, list)):
             value = value["hits"]  # a search response
             value = value.get("hits", []) if isinstance(value, Mapping) else value
-        _refuse_response(value, side)
+        if isinstance(value, Mapping) and RESPONSES.keys() & value.keys():
+            _refuse_response(value, side)
         if isinstance(value, (tuple, np.ndarray)):
             value = list(value)
         is_list = isinstance(value, list)
