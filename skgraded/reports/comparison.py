@@ -42,8 +42,8 @@ class Comparison(Report):
     rows : dict of str to ndarray
         Columns of the table: those of `to_frame`, and whether each difference ``is_significant``,
         whether one system is significantly better (``has_winner``; false if a significant test of
-        ranks favors the lower mean), and whether p-values are only upper bounds (``p_is_bound``). There is one row per pair of systems,
-        measure and, with `by`, segment.
+        ranks favors the lower mean), and whether p-values are only upper bounds (``p_is_bound``).
+        There is one row per pair of systems, measure and, with `by`, segment.
     baseline, test, correction, family, level, n_resamples
         As in `compare`; `test` is not "auto", and `n_resamples` is None only if the test draws no
         resamples.
