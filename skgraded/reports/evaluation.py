@@ -90,10 +90,10 @@ class Evaluation(Report):
     >>> queries = ["q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8"]
     >>> old = sg.Evaluation(queries, {"credit": [0.5, 0, 1, 0, 0, 0.5, 0, 1]})
     >>> new = sg.Evaluation(queries, {"credit": [1, 0.5, 1, 0.5, 1, 1, 0.5, 1]})
-    >>> comparison = sg.compare({"old": old, "new": new}, baseline="old", rng=0)
-    >>> comparison.to_frame()[["system", "measure", "difference", "p_value"]]
+    >>> frame = sg.compare({"old": old, "new": new}, baseline="old", rng=0).to_frame()
+    >>> frame[["system", "measure", "difference", "p_value"]].round(4)
       system measure  difference  p_value
-    0    new  credit      0.4375  0.03125
+    0    new  credit      0.4375   0.0312
     """
 
     query_ids: np.ndarray
