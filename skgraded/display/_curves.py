@@ -61,7 +61,7 @@ class CurveDisplay(Display):
         check_response_method(response_method)
         source = QuerySource.of_argument(qid)
         if qid is None and group is None:
-            source = QuerySource.of_estimator(estimator, True)
+            source = QuerySource.of_estimator(estimator, is_before_steps=True)
             if not source.is_in_X:
                 raise ValueError(
                     "from_estimator requires the query of each row: pass qid or group."

@@ -4,28 +4,25 @@ from collections.abc import Callable
 from typing import Any
 
 try:
-    from sklearn.callback import CallbackSupportMixin as _CallbackSupportMixin
+    from sklearn.callback import CallbackSupportMixin as Base
     from sklearn.callback import with_callbacks
-
-    class CallbackSupportMixin(_CallbackSupportMixin):
-        """Base class with `set_callbacks`, which searches also call to pass on their callbacks."""
-
-        _has_callbacks = False
-
-        def set_callbacks(self, *callbacks: Any) -> Any:
-            """Set the callbacks of the estimator, and return the estimator."""
-            self._has_callbacks = bool(callbacks)
-            return super().set_callbacks(*callbacks)
-except ImportError:
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Base class without `set_callbacks`, for scikit-learn 1.8 and earlier."""
-
-        _has_callbacks = False
+except ImportError:  # scikit-learn 1.8 and earlier
+    Base = object
 
     def with_callbacks(method: Any) -> Any:
         """Return the method unchanged."""
         return method
+
+
+class CallbackSupportMixin(Base):  # type: ignore[misc,valid-type]
+    """Base class with `set_callbacks`, which searches also call to pass on their callbacks."""
+
+    _has_callbacks = False
+
+    def set_callbacks(self, *callbacks: Any) -> Any:
+        """Set the callbacks of the estimator, and return the estimator."""
+        self._has_callbacks = bool(callbacks)
+        return super().set_callbacks(*callbacks)
 
 
 @with_callbacks
