@@ -202,8 +202,14 @@ def check_arguments(
     names = ("eval_set", "eval_group")
     is_in_form_of_lightgbm = all(fit_params.get(name) is not None for name in names)
     if kind == "fraction" and is_in_form_of_lightgbm and validation["X_val"] is None:
-        sets, (sizes,) = fit_params.pop("eval_set"), fit_params.pop("eval_group")
-        ((validation["X_val"], validation["y_val"]),) = [sets] if isinstance(sets, tuple) else sets
+        sets, all_sizes = fit_params.pop("eval_set"), fit_params.pop("eval_group")
+        sets = [sets] if isinstance(sets, tuple) else sets
+        if len(sets) != 1 or len(all_sizes) != 1:
+            raise ValueError(
+                "With early_stopping=True, eval_set=[(X_val, y_val)] and eval_group=[sizes] must "
+                "each describe one validation set."
+            )
+        (validation["X_val"], validation["y_val"]), sizes = sets[0], all_sizes[0]
     if kind is not None:
         adapter.check_stopping(fit_params)
         check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)

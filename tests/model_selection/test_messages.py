@@ -746,6 +746,12 @@ def split(splitter):
             "sample_weight is 0 in all rows",
         ),
         (
+            "two sets",
+            lambda: stop(change={"eval_set": [(X[:2], [0, 1])] * 2, "eval_group": [[2]] * 2}),
+            ValueError,
+            "must each describe one validation set",
+        ),
+        (
             "eval_X",
             lambda: validate(eval_X=X),
             TypeError,
