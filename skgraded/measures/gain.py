@@ -37,6 +37,8 @@ def _discounts(discount: str | Function, depth: int) -> np.ndarray:
 
 @shared_fields
 class _CumulatedGain(Gained):
+    """Base class of NDCG and NDCNG."""
+
     k: int | Literal["mean"] | None = field(  # type: ignore[assignment]
         default=None, kw_only=False
     )
