@@ -189,7 +189,7 @@ def moments_from_dict(written: dict[str, Any]) -> Moments:
 
 # Segments and labels -----------------------------------------------------------------------------
 
-PLAIN = "by", "labels", "n_duplicates", "skipped"  # fields that JSON contains as they are
+PLAIN = "by", "labels", "n_duplicates"  # fields that JSON contains as they are
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -200,7 +200,6 @@ class Mergeable(Report):
     segments: dict[Any, Self] | None = None
     labels: list[str] = field(default_factory=list, compare=False)
     n_duplicates: int = field(default=0, compare=False)
-    skipped: dict[str, int | None] = field(default_factory=dict, compare=False)
     _rows: ClassVar[Callable[..., list[dict[str, Any]]]]  # the rows of `summary`
 
     def __post_init__(self) -> None:
@@ -288,8 +287,7 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
     segments = first.segments and dict(first.segments)
     for name, part in (second.segments or {}).items():
         segments[name] = segments[name]._merged_with(part) if name in segments else part
-    skipped = first.skipped | second.skipped
-    return {"by": first.by, "segments": segments, "skipped": skipped} | {
+    return {"by": first.by, "segments": segments} | {
         name: getattr(first, name) + getattr(second, name) for name in ("labels", "n_duplicates")
     }
 
@@ -331,8 +329,6 @@ class Summary(Mergeable):
         Labels of the merged parts, such as days. Two Summaries with different labels can be equal.
     n_duplicates : int
         Number of rows dropped with ``duplicates="drop"``; ignored by ``==``, as are the labels.
-    skipped : dict of str to int or None
-        Number of rows of each file that was skipped with ``errors="skip"``; None if unknown.
 
     Examples
     --------

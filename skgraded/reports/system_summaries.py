@@ -182,7 +182,6 @@ class Summaries(Mergeable):
             by=self.by,
             labels=self.labels,
             n_duplicates=self.n_duplicates,
-            skipped=self.skipped,
             segments=segments,
         )
 
