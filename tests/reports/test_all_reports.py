@@ -21,20 +21,6 @@ CLASSES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "settings, message",
-    [
-        ({"caption": "95 % intervals"}, "caption must be LaTeX text with a backslash before"),
-        ({"caption": 1}, "caption must be LaTeX text"),
-        ({"label": "tab:a"}, "requires a capt"),
-        ({"digits": 2.5}, "digits must be an integer ≥ 0; got 2.5"),
-    ],
-)
-def test_bad_settings_of_latex_tables_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        small_report("Evaluation").to_latex(**settings)
-
-
 def test_the_examples_cover_every_class():
     assert {type(small_report(name)) for name in REPORTS} == set(CLASSES)
 
