@@ -288,7 +288,7 @@ def _run_command(args: Namespace) -> str:
     settings = _check_settings(args) if args.command == "compare" else {}
     report, systems = evaluate_files(args)
     if args.command == "compare":
-        report = compare(report, by=args.by, **settings)
+        report = compare(report, by=args.by, progress=args.progress, **settings)
     else:
         for text in caveats(list(systems), share_of_judged(systems, args)):
             warnings.warn(text, stacklevel=2)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.door import choice_validator, whole_number
+from skgraded._input.progress import counting_bar
 from skgraded._input.segments import segments_of
 from skgraded._kernels.sums import mean_of_defined
 from skgraded.reports import pairing
@@ -54,6 +55,7 @@ def compare(
     n_resamples: int | None = None,
     rng: int | np.random.Generator | None = None,
     by: Any = None,
+    progress: bool = False,
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
 
@@ -93,6 +95,8 @@ def compare(
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
         id. Systems are then compared within each segment; a family includes all segments.
         For Summaries, the `by` with which they were evaluated.
+    progress : bool, default=False
+        Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
 
     Returns
     -------
@@ -200,7 +204,7 @@ def compare(
         return evaluations._compare(settings, baseline, by)
     settings = settings._replace(seed=int(np.random.default_rng(rng).integers(2**63)))
     seed = int(rng) if isinstance(rng, (int, np.integer)) else None
-    report = _compare_values(evaluations, baseline, settings, by, n_resamples, seed)
+    report = _compare_values(evaluations, baseline, settings, by, n_resamples, seed, progress)
     _warn_of_different_folds(evaluations)
     for text in caveats(
         report.systems, report.judged or {}, report.n_unanswered or (), report.n_queries
@@ -247,6 +251,7 @@ def _compare_values(
     by: Any,
     n_resamples: int | None,
     seed: int | None,
+    progress: bool,
 ) -> Comparison:
     """Compare Evaluations with valid settings. By default, choose enough resamples."""
     test, correction, level, *_, family = settings
@@ -272,7 +277,7 @@ def _compare_values(
         for segment, queries in parts.items()
     }
     differences, samples = _summarize_pairs(paired, systems, parts, weights, keys)
-    p = _test_rows(differences, len(parts), settings)
+    p = _test_rows(differences, len(parts), settings, progress)
     estimates = [
         estimate_mean(row, weights[segment])
         for values in paired.per_query.values()
@@ -350,15 +355,18 @@ def _summarize_pairs(
 
 
 def _test_rows(
-    differences: Sequence[np.ndarray], n_segments: int, settings: Settings
+    differences: Sequence[np.ndarray], n_segments: int, settings: Settings, progress: bool
 ) -> np.ndarray:
     """Test each row; all rows in a segment share the same resamples."""
     test, _, _, n_resamples, seed, _ = settings
     p = np.full(len(differences), np.nan)
-    if test is not None:
+    if test is None:
+        return p
+    work = len(differences) * n_resamples
+    with counting_bar(progress, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
         for i in range(n_segments):
             rows = np.array(differences[i::n_segments])
-            p[i::n_segments] = p_values(test, rows, n_resamples, seed)
+            p[i::n_segments] = p_values(test, rows, n_resamples, seed, advance)
     return p
 
 

@@ -7,19 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.progress import unseen
 from skgraded.stats.intervals import BLOCK
 from skgraded.stats.rounding import TOLERANCE, are_equal, rounded
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
 Seed = int | np.random.Generator
+Advance = Callable[[int], Any]  # advances a progress bar by a number of steps
 
 
 class PairedTest(NamedTuple):
     """A paired test. Each row passed to its function `p` contains at least two differences."""
 
     words: str  # its name within a sentence
-    # p(rows, n_resamples, seed) returns one p-value per row of differences, ignoring nan.
+    # p(rows, n_resamples, seed, advance) returns one p-value per row of differences, ignoring nan.
     p: Callable[..., Any]
     # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 differences other
     # than 0, and whether the number of resamples limits it.
@@ -34,18 +36,21 @@ class PairedTest(NamedTuple):
 # Tests -------------------------------------------------------------------------------------------
 
 
-def p_values(test: str, rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
+def p_values(
+    test: str, rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance = unseen
+) -> np.ndarray:
     """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
 
     Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
-    differences are 0 or there is only one, and nan if there are none.
+    differences are 0 or there is only one, and nan if there are none. Tests that draw resamples
+    call `advance` with the number of resamples of rows that they have drawn.
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)
     differs = (np.abs(rows) > TOLERANCE).any(axis=1)
     tested = np.flatnonzero((counting > 1) & differs)
     if len(tested):
-        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed)
+        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed, advance)
     return p
 
 
@@ -83,19 +88,22 @@ def _row_by_row(p_of_row: Callable[[np.ndarray], float]) -> Callable[..., list[f
     return lambda rows, *_: [p_of_row(row[~np.isnan(row)]) for row in rows]
 
 
-def _randomization(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
+def _randomization(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
     rows = np.where(np.abs(rows) > TOLERANCE, rows, 0.0)  # also replaces nan
     # Sign flips do not change zeros. Without zeros, the exact test is feasible for more rows.
     exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
     p = np.empty(len(rows))
-    p[exact] = [_p_of_flips(row[None, row != 0], None, None)[0] for row in rows[exact]]
+    p[exact] = [_p_of_flips(row[None, row != 0], None, None, unseen)[0] for row in rows[exact]]
     if not exact.all():
-        p[~exact] = _p_of_flips(rows[~exact], n_resamples, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        p[~exact] = _p_of_flips(rows[~exact], n_resamples, rng, advance)
     return p
 
 
-def _p_of_flips(rows: np.ndarray, n_resamples: int | None, rng: Any) -> np.ndarray:
+def _p_of_flips(
+    rows: np.ndarray, n_resamples: int | None, rng: Any, advance: Advance
+) -> np.ndarray:
     """Compute p-values from random sign flips, or from all flips if `n_resamples` is None."""
     n = rows.shape[1]
     flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
@@ -113,6 +121,7 @@ def _p_of_flips(rows: np.ndarray, n_resamples: int | None, rng: Any) -> np.ndarr
         n_less += np.count_nonzero(reductions >= -slack, axis=0)
         n_greater += np.count_nonzero(reductions <= slack, axis=0)
         n_drawn += len(reductions)
+        advance(reductions.size)
     n_observed = 0 if n_resamples is None else 1  # count the observed signs as one flip
     return np.minimum(
         1.0, 2 * (np.minimum(n_less, n_greater) + n_observed) / (n_drawn + n_observed)
@@ -182,17 +191,17 @@ def _wilcoxon(differences: np.ndarray) -> float:
         return stats.wilcoxon(rounded(differences)).pvalue
 
 
-def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
+def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     p = np.empty(len(rows))
     counting = ~np.isnan(rows)
     patterns, of_row = np.unique(counting, axis=0, return_inverse=True)
     of_row = of_row.reshape(-1)
     for i, pattern in enumerate(patterns):
-        p[of_row == i] = _p_of_draws(rows[of_row == i][:, pattern], n_resamples, seed)
+        p[of_row == i] = _p_of_draws(rows[of_row == i][:, pattern], n_resamples, seed, advance)
     return p
 
 
-def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
+def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
     is_constant = are_equal(rows.max(axis=1), rows.min(axis=1))  # as in _t
@@ -209,6 +218,7 @@ def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
             drawn_means = times @ centered
             spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
             n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
+            advance(size * len(rows))
     return np.where(is_constant, p_of_identical(n), (1 + n_extreme) / (1 + n_resamples))
 
 
