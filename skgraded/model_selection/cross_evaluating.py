@@ -22,7 +22,7 @@ from skgraded.measures.base import mean_over_queries, score_queries, undefined_o
 from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
 from skgraded.reports.evaluating import warn_of_grades_from_1
 from skgraded.reports.evaluation import CrossEvaluation, Tests
-from skgraded.reports.report import concatenated
+from skgraded.reports.report import concatenate
 from skgraded.stats.paired_samples import means_of_queries
 from skgraded.writing.text import utf8
 
@@ -224,7 +224,7 @@ def _pooled(
         np.concatenate(queries),
         np.repeat([run.fold for run in runs], list(map(len, queries))),
     )
-    values = concatenated(
+    values = concatenate(
         [run.values(measures, data.judgments_of(run.test), error_score) for run in runs]
     )
     failed = [run for run in runs if run.error is not None]

@@ -15,11 +15,10 @@ from skgraded._input.words import check_names, object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.reports import pairing
 from skgraded.reports.report import (
-    ConfidenceIntervals,
     Report,
     as_query_ids,
     check_kind,
-    concatenated,
+    concatenate,
     evaluated_name,
     means_rows,
     means_text,
@@ -27,7 +26,7 @@ from skgraded.reports.report import (
     read_field,
     read_fields,
 )
-from skgraded.stats.intervals import check_settings, mean_interval
+from skgraded.stats.intervals import ConfidenceInterval, check_settings, mean_interval
 from skgraded.stats.rounding import rounded, subtract
 from skgraded.writing import tables
 from skgraded.writing.json_text import (
@@ -191,7 +190,7 @@ class Evaluation(Report):
         method: str = "t",
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
-    ) -> ConfidenceIntervals:
+    ) -> dict[str, ConfidenceInterval]:
         r"""Return a confidence interval for the mean of each measure, over a population of queries.
 
         Parameters
@@ -212,8 +211,8 @@ class Evaluation(Report):
 
         Returns
         -------
-        ConfidenceIntervals
-            A dict of ``ConfidenceInterval(low, high)`` keyed by measure name. Queries with value
+        dict of str to ConfidenceInterval
+            Named tuples ``(low, high)`` keyed by measure name. Queries with value
             nan or weight 0 are ignored. Both limits are nan for a single query.
 
         References
@@ -224,15 +223,15 @@ class Evaluation(Report):
         --------
         >>> import skgraded as sg
         >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], group=[2, 2, 2], measures="ap")
-        >>> ev.confidence_interval(0.9)
-        ConfidenceIntervals(0.9, t: AP=[0.1800, 1.1533])
+        >>> low, high = ev.confidence_interval(0.9)["AP"]
+        >>> round(low, 2), round(high, 2)
+        (0.18, 1.15)
         """
         level, method, n_resamples = check_settings(level, method, n_resamples, rng)
-        intervals = {
+        return {
             name: mean_interval(values, self.weights, level, method, n_resamples, rng)
             for name, values in self.per_query.items()
         }
-        return ConfidenceIntervals(intervals, level, method)
 
     @staticmethod
     def concat(parts: Iterable[Evaluation]) -> Evaluation:
@@ -356,7 +355,7 @@ class Evaluation(Report):
             [
                 labels | row
                 for labels, part in parts
-                for row in means_rows(part, part.confidence_interval(level, **settings))
+                for row in means_rows(part, part.confidence_interval(level, **settings), method)
             ]
         )
 
@@ -476,8 +475,8 @@ def joined_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
     )
     return Evaluation(
         _joined_ids([part.query_ids for part in parts]),
-        concatenated([part.per_query for part in parts]),
-        concatenated([part.undefined for part in parts]),
+        concatenate([part.per_query for part in parts]),
+        concatenate([part.undefined for part in parts]),
         weights=np.concatenate(weights) if weights else None,
         judged=judged or None,
         unanswered=unanswered if unanswered.any() else None,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,26 +15,25 @@ from skgraded._input.door import (
 )
 from skgraded._input.queries import group_sizes, query_codes
 from skgraded._input.tables import frame_of
-from skgraded._input.words import check_names, counted
+from skgraded._input.words import check_names
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.overlap import rbo
 from skgraded.reports.comparing import compare
+from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluating import evaluate_judgments
-from skgraded.reports.evaluation import mean_judged
 from skgraded.stats import agreement
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings
 from skgraded.stats.paired_tests import TESTS, draws_resamples
-from skgraded.writing import sentences, tables
+from skgraded.writing import tables
 
 if TYPE_CHECKING:
     import pandas
 
 MOST_GRADES = 1000  # maximum number of grades on an ordinal scale; limits time and memory
 PERSISTENCE = 0.9  # persistence of the rank-biased overlap between two leaderboards
-PAIRS = "agree", "reversed", "only_truth", "only_judge"
 LEADERBOARDS = (
     "judge",
     "measure",
@@ -47,8 +45,12 @@ LEADERBOARDS = (
     "tau_ap",
     "rbo",
     "largest_drop",
-    *PAIRS,
+    "agree",
+    "reversed",
+    "only_truth",
+    "only_judge",
 )
+Arrays = dict[str, np.ndarray]  # keyed by the name of a judge or a system
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -173,8 +175,7 @@ def compare_judges(
     Warns
     -----
     UserWarning
-        If a judge gave grades outside the range of the truth's grades, or if the shares of judged
-        documents differ by more than 0.1 between two systems.
+        As in `compare`, under the grades of each judge.
 
     Notes
     -----
@@ -209,22 +210,33 @@ def compare_judges(
     choice_validator("test", tuple(TESTS))(test)
     check_choice("correction", correction, CORRECTIONS)
     choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
-    rows = _read_rows(y_judges, y_scores, qid, group)
-    names = list(rows.grades)
+    rule = as_measures(measures), unjudged_documents
+    grades, scores, query = _read_rows(y_judges, y_scores, qid, group)
+    names = list(grades)
     truth = names[0] if truth is None else choice_validator("truth", names)(truth)
-    judges = [name for name in names if name != truth]
-    for judge in judges:
-        if not rows.shared(truth, judge).any():
+    labels, confusions = [], {}
+    for judge in names:
+        if judge == truth:
+            continue
+        both = ~np.isnan(grades[truth]) & ~np.isnan(grades[judge])
+        if not both.any():
             raise ValueError(f"No document was graded by both {truth!r} and {judge!r}.")
-    confusions = {judge: _confusion(rows, truth, judge) for judge in judges}
-    _warn_of_other_grades(rows.grades, truth, judges)
-    labels = [
-        {"judge": judge}
-        | _label_row(rows, truth, judge, weights, level, confusions[judge] is not None)
-        for judge in judges
-    ]
+        x, y = grades[truth][both], grades[judge][both]
+        confusions[judge] = confusion = _count_grades({truth: x, judge: y})
+        only_truth, only_judge = (
+            np.count_nonzero(~np.isnan(grades[name])) - len(x) for name in (truth, judge)
+        )
+        labels.append(
+            {
+                "judge": judge,
+                "n_shared": len(x),
+                "only_truth": only_truth,
+                "only_judge": only_judge,
+                **_compare_labels(x, y, query[both], weights, level, confusion is not None),
+            }
+        )
     boards = []
-    if rows.scores:
+    if scores:
         is_seed = isinstance(rng, (int, np.integer))
         seed: Any = rng if is_seed else int(np.random.default_rng(rng).integers(2**63))
         settings = {
@@ -233,8 +245,13 @@ def compare_judges(
             "correction": correction,
             "level": level,
         }
-        rule = as_measures(measures), unjudged_documents
-        boards = _leaderboard_rows(rows, truth, judges, rule, settings, n_resamples, seed)
+        boards = [
+            {"judge": judge, "measure": name, **_compare_boards(*pair, name, n_resamples, seed)}
+            for judge, pair in _compare_systems(
+                grades, scores, query, truth, rule, settings
+            ).items()
+            for name in pair[0].measures
+        ]
     tabulated = tables.frame(labels), tables.frame(boards, columns=LEADERBOARDS)
     return JudgeComparison(truth, *tabulated, confusions)
 
@@ -242,29 +259,8 @@ def compare_judges(
 # Input -------------------------------------------------------------------------------------------
 
 
-class _Rows(NamedTuple):
-    """Grades and scores of each document, and the integer code of its query."""
-
-    grades: dict[str, np.ndarray]
-    scores: dict[str, np.ndarray]
-    query: np.ndarray
-    query_ids: np.ndarray
-
-    def shared(self, truth: str, judge: str) -> np.ndarray:
-        """Return the mask of the rows that both judged."""
-        return ~np.isnan(self.grades[truth]) & ~np.isnan(self.grades[judge])
-
-    def take(self, queries: np.ndarray) -> Self:
-        """Return the rows of the queries at these positions."""
-        is_kept = np.isin(self.query, queries)
-        grades, scores = (
-            {name: values[is_kept] for name, values in columns.items()}
-            for columns in (self.grades, self.scores)
-        )
-        return self._replace(grades=grades, scores=scores, query=self.query[is_kept])
-
-
-def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> _Rows:
+def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> tuple[Arrays, Arrays, Any]:
+    """Return the grades and scores of each document, and the integer code of its query."""
     grades = _named_arrays(y_judges, "y_judges", "judge")
     scores = {} if y_scores is None else _named_arrays(y_scores, "y_scores", "system")
     first = f"y_judges[{next(iter(grades))!r}]"
@@ -279,10 +275,10 @@ def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> _Rows:
     }
     if (qid is None) == (group is None):
         raise ValueError("Pass either the query of each row as qid or the query sizes as group.")
-    if group is not None:
-        sizes = group_sizes(group, n, first)
-        return _Rows(grades, scores, np.repeat(np.arange(len(sizes)), sizes), np.arange(len(sizes)))
-    return _Rows(grades, scores, *query_codes(qid, n, first))
+    if qid is not None:
+        return grades, scores, query_codes(qid, n, first)[0]
+    sizes = group_sizes(group, n, first)
+    return grades, scores, np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
@@ -300,45 +296,19 @@ def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
     return {name: columns[name] for name in names}
 
 
-def _warn_of_other_grades(
-    grades: Mapping[str, np.ndarray], truth: str, judges: Sequence[str]
-) -> None:
-    """Warn about judges that gave grades outside the range of the truth's grades."""
-    low, high = np.nanmin(grades[truth]), np.nanmax(grades[truth])
-    texts = []
-    for judge in judges:
-        other = grades[judge][(grades[judge] < low) | (grades[judge] > high)]
-        if len(other):
-            documents = counted(len(other), "document", "documents")
-            texts.append(
-                f"{judge} grades {documents} outside the range of {truth}, such as {other[0]:g}."
-            )
-    if texts:
-        warnings.warn(f"{' '.join(texts)} The grades are used as they are.", stacklevel=3)
-
-
 # Labels ------------------------------------------------------------------------------------------
 
 
-def _label_row(
-    rows: _Rows, truth: str, judge: str, weights: str, level: float, is_ordinal: bool
-) -> dict[str, Any]:
-    """Return the columns of `JudgeComparison.labels` for one judge."""
+def _compare_labels(
+    x: np.ndarray, y: np.ndarray, query: np.ndarray, weights: str, level: float, is_ordinal: bool
+) -> dict[str, float]:
+    """Return the statistics of `JudgeComparison.labels` for the grades of the truth and a judge."""
     from scipy.stats import kendalltau
 
-    both = rows.shared(truth, judge)
-    x, y = rows.grades[truth][both], rows.grades[judge][both]
-    n = len(x)
-    result = agreement.agreement(x, y, rows.query[both], level, is_ordinal)
+    result = agreement.agreement(x, y, query, level, is_ordinal)
     kappa, weighted = agreement.sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
-    only_truth, only_judge = (
-        int(np.count_nonzero(~np.isnan(rows.grades[name]))) - n for name in (truth, judge)
-    )
     return {
-        "n_shared": n,
-        "only_truth": only_truth,
-        "only_judge": only_judge,
-        "exact": float((x == y).mean()) if n else np.nan,
+        "exact": float((x == y).mean()),
         "kappa": kappa,
         "kappa_low": result.kappa_interval.low,
         "kappa_high": result.kappa_interval.high,
@@ -346,15 +316,14 @@ def _label_row(
         "alpha": result.alpha,
         "alpha_low": result.alpha_interval.low,
         "alpha_high": result.alpha_interval.high,
-        "tau_b": float(kendalltau(x, y).statistic) if n > 1 else np.nan,
-        "bias": float((y - x).mean()) if n else np.nan,
+        "tau_b": float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan,
+        "bias": float((y - x).mean()),
     }
 
 
-def _confusion(rows: _Rows, truth: str, judge: str) -> pandas.DataFrame | None:
+def _count_grades(shared: Arrays) -> pandas.DataFrame | None:
     """Count the documents per pair of grades; return None unless the grades are few integers."""
-    both = rows.shared(truth, judge)
-    x, y = rows.grades[truth][both], rows.grades[judge][both]
+    x, y = shared.values()
     grades = np.unique(np.concatenate([x, y]))
     n = len(grades)
     if n > MOST_GRADES or (grades != np.rint(grades)).any():
@@ -362,122 +331,75 @@ def _confusion(rows: _Rows, truth: str, judge: str) -> pandas.DataFrame | None:
     pairs = np.searchsorted(grades, x) * n + np.searchsorted(grades, y)
     counts, names = np.bincount(pairs, minlength=n * n).reshape(n, n), grades.astype(int).tolist()
     frame = tables.frame(counts, index=names, columns=names)
+    truth, judge = shared
     return frame.rename_axis(index=truth, columns=judge)
 
 
 # Leaderboards ------------------------------------------------------------------------------------
 
 
-class _Board(NamedTuple):
-    """The comparison of all systems under the grades of one judge."""
-
-    values: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
-    pairs: dict[str, np.ndarray]  # rows of the comparison, as columns
-    gap: str  # about unjudged documents and missing results, or ""
-
-
-def _leaderboard_rows(
-    rows: _Rows,
+def _compare_systems(
+    grades: Arrays,
+    scores: Arrays,
+    query: np.ndarray,
     truth: str,
-    judges: Sequence[str],
     rule: tuple[list[Measure], str],
     settings: dict[str, Any],
-    n_resamples: int,
-    seed: int,
-) -> list[dict[str, Any]]:
-    """Compare the systems with the truth's grades, and again with the grades of each judge."""
-    n = len(rows.query_ids)
-    has_grades = {
-        name: np.bincount(rows.query, ~np.isnan(grades), n) > 0
-        for name, grades in rows.grades.items()
-    }
-    of_truth: dict[bytes, _Board] = {}  # keyed by the mask of the shared queries
-    boards = {}
-    for judge in judges:
-        is_shared = has_grades[truth] & has_grades[judge]
-        shared, key = rows.take(np.flatnonzero(is_shared)), is_shared.tobytes()
-        if key not in of_truth:
-            of_truth[key] = _compare_systems(shared, truth, rule, settings)
-        boards[judge] = of_truth[key], _compare_systems(shared, judge, rule, settings)
-    gaps = [board.gap for pair in boards.values() for board in pair if board.gap]
-    if gaps:
-        warnings.warn(gaps[0], stacklevel=3)
-    return [
-        {"judge": judge, "measure": name}
-        | _similarity(boards[judge], name, n_resamples, seed)
-        | _count_pairs(boards[judge], name)
-        for judge in judges
-        for name in boards[judge][0].values
-    ]
+) -> dict[str, tuple[Comparison, Comparison]]:
+    """Compare the systems with the truth's grades, and again with the grades of each judge.
 
-
-def _compare_systems(
-    rows: _Rows, judge: str, rule: tuple[list[Measure], str], settings: dict[str, Any]
-) -> _Board:
-    """Compare all systems with the grades of one judge."""
+    Both comparisons of a judge are over the queries that the judge and the truth judged.
+    """
     measures, unjudged = rule
-    judgments = Judgments(rows.grades[judge], qid=rows.query)
-    evaluations = {
-        name: evaluate_judgments(measures, judgments, scores, unjudged)
-        for name, scores in rows.scores.items()
-    }
-    systems, reports = list(evaluations), list(evaluations.values())
-    caveats = sentences.caveats(
-        systems,
-        mean_judged(reports),
-        [report.n_unanswered for report in reports],
-        judgments.n_queries,
-    )
-    # Remove what `compare` warns about, so that it does not warn once per judge.
-    silent = {name: replace(ev, judged=None, unanswered=None) for name, ev in evaluations.items()}
-    return _Board(
-        {
-            measure.name: np.array([report.per_query[measure.name] for report in reports])
-            for measure in measures
-        },
-        compare(silent, **settings).rows,
-        f"With the grades of {judge}, {caveats[0]}" if caveats else "",
-    )
+    has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}
+    of_truth: dict[bytes, Comparison] = {}  # keyed by the mask of the shared queries
+    boards = {}
+
+    def compare_under(name: str) -> Comparison:
+        judgments = Judgments(grades[name][is_row], qid=query[is_row])
+        evaluations = {
+            system: evaluate_judgments(measures, judgments, y_score[is_row], unjudged)
+            for system, y_score in scores.items()
+        }
+        return compare(evaluations, **settings)
+
+    for judge in [name for name in grades if name != truth]:
+        is_shared = has_grades[truth] & has_grades[judge]
+        is_row, key = is_shared[query], is_shared.tobytes()
+        if key not in of_truth:
+            of_truth[key] = compare_under(truth)
+        boards[judge] = of_truth[key], compare_under(judge)
+    return boards
 
 
-def _similarity(
-    boards: tuple[_Board, _Board], measure: str, n_resamples: int, seed: int
+def _compare_boards(
+    truth: Comparison, judge: Comparison, measure: str, n_resamples: int, seed: int
 ) -> dict[str, Any]:
-    """Return how similar two leaderboards are."""
-    truth, judge = (board.values[measure] for board in boards)
+    """Return how similar two leaderboards are, and the numbers of significant pairs."""
+    values = truth.per_query[measure], judge.per_query[measure]
     means = [
-        np.array([np.nan if np.isnan(row).all() else np.nanmean(row) for row in values])
-        for values in (truth, judge)
+        np.array([np.nan if np.isnan(row).all() else np.nanmean(row) for row in of_systems])
+        for of_systems in values
     ]
     is_known = not np.isnan(means).any()
     x, y = map(agreement.mean_ranks, means)  # with the same ties as τ_b
-    low, high = agreement.tau_spread(truth, judge, n_resamples, np.random.default_rng(seed))
+    low, high = agreement.tau_spread(*values, n_resamples, np.random.default_rng(seed))
+    is_measure = truth.rows["measure"] == measure
+    first, second = (
+        np.where(board.rows["is_significant"], np.sign(board.rows["difference"]), 0)[is_measure]
+        for board in (truth, judge)
+    )
     return {
-        "n_systems": len(truth),
-        "n_queries": truth.shape[1],
+        "n_systems": len(values[0]),
+        "n_queries": truth.n_queries,
         "tau_b": float(agreement.tau_b(*means)),
         "tau_low": low,
         "tau_high": high,
         "tau_ap": TauAP(undefined=np.nan)(x, y) if is_known else np.nan,
         "rbo": rbo(x, y, p=PERSISTENCE) if is_known else np.nan,
         "largest_drop": float(np.max(x - y)),
-    }
-
-
-def _count_pairs(boards: tuple[_Board, _Board], measure: str) -> dict[str, int]:
-    """Count the pairs of systems that differ significantly by a measure."""
-    truth, judge = (
-        np.where(board.pairs["is_significant"], np.sign(board.pairs["difference"]), 0)
-        for board in boards
-    )
-    is_counted = boards[0].pairs["measure"] == measure
-    masks = (
-        truth * judge > 0,
-        truth * judge < 0,
-        (truth != 0) & (judge == 0),
-        (truth == 0) & (judge != 0),
-    )
-    return {
-        kind: int(np.count_nonzero(mask & is_counted))
-        for kind, mask in zip(PAIRS, masks, strict=True)
+        "agree": np.count_nonzero(first * second > 0),
+        "reversed": np.count_nonzero(first * second < 0),
+        "only_truth": np.count_nonzero((first != 0) & (second == 0)),
+        "only_judge": np.count_nonzero((first == 0) & (second != 0)),
     }

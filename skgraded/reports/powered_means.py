@@ -12,9 +12,9 @@ from skgraded._input.door import number_validator
 from skgraded._input.words import counted, plain_list
 from skgraded.reports import pairing
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import ConfidenceIntervals, check_kind
+from skgraded.reports.report import check_kind
 from skgraded.stats import prediction_powered as estimators
-from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING
+from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING, ConfidenceInterval
 from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
 from skgraded.writing import tables
 
@@ -36,18 +36,14 @@ class PredictionPowered:
         """Return the combined mean of each measure."""
         return {name: estimate.mean for name, estimate in self._estimates.items()}
 
-    def confidence_interval(self, level: float | None = None) -> ConfidenceIntervals:
+    def confidence_interval(self, level: float | None = None) -> dict[str, ConfidenceInterval]:
         """Return Student's t interval for each mean, with n - 2 degrees of freedom.
 
         The limits are nan if the standard error is 0, for example if all human values are equal.
         The default for `level` is the level passed to `prediction_powered`.
         """
         level = self._level if level is None else CHECK_LEVEL(level)
-        return ConfidenceIntervals(
-            {name: estimate.interval(level) for name, estimate in self._estimates.items()},
-            level,
-            "t",
-        )
+        return {name: estimate.interval(level) for name, estimate in self._estimates.items()}
 
     def summary(self) -> pandas.DataFrame:
         """Tabulate the means, one row per measure.
@@ -239,7 +235,11 @@ def _samples(
     """
     for name, evaluation in evaluations.items():
         check_kind(evaluation, Evaluation, name)
-        _check_values(evaluation, name)
+        if np.isnan(list(evaluation.per_query.values())).any():
+            raise ValueError(f"{name} contains the value nan: use measures with undefined=0.0.")
+        weights = evaluation.weights
+        if weights is not None and np.ptp(weights) > ROUNDING * weights.max():
+            raise ValueError(f"{name} has unequal weights: evaluate without sample_weight.")
     pairing.common_measures(evaluations)
     (human_name, human), (judge_name, judge) = evaluations.items()
     human_ids, judge_ids = plain_list(human.query_ids), plain_list(judge.query_ids)
@@ -270,17 +270,3 @@ def _samples(
         name: (values, judge.per_query[name][rows], judge.per_query[name][others])
         for name, values in human.per_query.items()
     }
-
-
-def _check_values(evaluation: Evaluation, argument: str) -> None:
-    """Raise an error if there are nan values or unequal weights."""
-    for measure, values in evaluation.per_query.items():
-        if np.isnan(values).any():
-            query = plain_list(evaluation.query_ids)[int(np.argmax(np.isnan(values)))]
-            raise ValueError(
-                f"{argument} has the value nan for {measure} in query {query!r}. Use the measure "
-                "with undefined=0.0, or leave the query out."
-            )
-    weights = evaluation.weights
-    if weights is not None and np.ptp(weights) > ROUNDING * weights.max():
-        raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")

@@ -31,22 +31,9 @@ if TYPE_CHECKING:
 MAX_ROWS, MAX_TEXT = 40, 1000  # rows and characters that a notebook shows
 
 
-class ConfidenceIntervals(dict[str, ConfidenceInterval]):
-    """Confidence intervals keyed by measure name, with the attributes `level` and `method`."""
-
-    def __init__(
-        self, intervals: Mapping[str, ConfidenceInterval], level: float, method: str
-    ) -> None:
-        super().__init__(intervals)
-        self.level = level
-        self.method = method
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}=[{low:.4f}, {high:.4f}]" for name, (low, high) in self.items())
-        return f"ConfidenceIntervals({self.level:g}, {self.method}: {shown})"
-
-
-def means_rows(report: Any, intervals: ConfidenceIntervals) -> list[dict[str, Any]]:
+def means_rows(
+    report: Any, intervals: Mapping[str, ConfidenceInterval], method: str = "t"
+) -> list[dict[str, Any]]:
     """Return the means and intervals of an Evaluation or a Summary, one row per measure."""
     return [
         {
@@ -54,7 +41,7 @@ def means_rows(report: Any, intervals: ConfidenceIntervals) -> list[dict[str, An
             "mean": mean,
             "ci_low": intervals[name].low,
             "ci_high": intervals[name].high,
-            "method": intervals.method,
+            "method": method,
             "n_queries": report.n_queries,
             "n_defined": report.n_defined[name],
             "n_undefined": report.n_undefined[name],
@@ -86,8 +73,9 @@ def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
     if name not in names:
         name = as_measure(name).name
     if name not in names:
-        known = ", ".join(names)
-        raise ValueError(f"measure must be one of the evaluated measures {known}; got {name}.")
+        raise ValueError(
+            f"measure must be one of the evaluated measures {', '.join(names)}; got {name}."
+        )
     return name
 
 
@@ -97,7 +85,7 @@ def check_kind(report: Any, kind: type, name: str) -> None:
         raise TypeError(f"{name} must have the type {kind.__name__}; got {type(report).__name__}.")
 
 
-def concatenated(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def concatenate(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Concatenate the arrays that have the same name."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 

@@ -19,7 +19,6 @@ from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import has_unequal_weights, refuse_different_parts
 from skgraded.reports.report import (
-    ConfidenceIntervals,
     Report,
     check_kind,
     evaluated_name,
@@ -29,7 +28,7 @@ from skgraded.reports.report import (
 )
 from skgraded.stats import histograms
 from skgraded.stats.exact_sums import Moments, exact_sum
-from skgraded.stats.intervals import CHECK_LEVEL, t_interval
+from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, t_interval
 from skgraded.writing import tables
 from skgraded.writing.json_text import VERSION, id_from_json, id_to_json
 
@@ -431,14 +430,13 @@ class Summary(Mergeable):
         """Return the mean over queries for each measure, computed exactly and rounded once."""
         return {name: tally.moments.mean for name, tally in self.tallies.items()}
 
-    def confidence_interval(self, level: float = 0.95) -> ConfidenceIntervals:
+    def confidence_interval(self, level: float = 0.95) -> dict[str, ConfidenceInterval]:
         """Return Student's t interval for each mean; `level` is between 0 and 1.
 
         The result equals `Evaluation.confidence_interval` for these queries.
         """
         level = CHECK_LEVEL(level)
-        intervals = {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
-        return ConfidenceIntervals(intervals, level, "t")
+        return {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
 
     def quantile(self, q: float) -> dict[str, float]:
         """Return a quantile of the per-query values of each measure, keyed by measure name.
