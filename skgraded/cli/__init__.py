@@ -71,7 +71,8 @@ EVALUATE: dict[str, dict[str, Any]] = {
     },
     "--per-query": {
         "action": "store_true",
-        "help": "also print the values of each query; JSON and HTML always contain them",
+        "help": "also print the values of each query, except for folders; JSON and HTML always "
+        "contain them",
     },
     "--intervals": {
         "action": "store_true",

@@ -79,11 +79,11 @@ def _check_options(kind: str, args: Namespace) -> None:
         args.system_names
         or any(column.name != column.measure.name for column in args.columns)
         or args.ties == "trec"
-        or (args.by and args.per_query)
+        or args.per_query
     ):
         raise ValueError(
-            "--system-names, --ties trec, --names trec_eval, names of columns, and --by with "
-            f"--per-query are not available for {FOLDER}."
+            "--system-names, --ties trec, --names trec_eval, --per-query and names of columns are "
+            f"not available for {FOLDER}."
         )
 
 
@@ -97,11 +97,9 @@ def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     """
     if args.kind != RUNS:
         _check_options(args.kind, args)
-    if args.kind == FOLDER and not args.per_query:
-        return _summarize_folder(args)
     if args.kind == FOLDER:
-        evaluations = _evaluate_folder(args)
-    elif args.kind == TABLE:
+        return _summarize_folder(args)
+    if args.kind == TABLE:
         evaluations = _evaluate_table(_open_source(args.files[0]), args)
     else:
         with unpacked(_open_source(args.files[0]), look=HEAD) as (file, _):
@@ -224,30 +222,3 @@ def _summarize_folder(args: Namespace) -> tuple[Any, dict[str, Any]]:
         progress=args.progress,
     )
     return report, report.systems if len(names) > 1 else {names[0]: report}
-
-
-def _evaluate_folder(args: Namespace) -> dict[str, Evaluation]:
-    """Evaluate Parquet files in memory, for per-query values."""
-    from pyarrow.dataset import dataset
-
-    from skgraded.large.sources import table_files
-
-    names = {
-        args.query_column,
-        args.grade_column,
-        *args.systems,
-        args.weight_column,
-        args.document_column,
-    }
-    rows = dataset(table_files(args.files[0]), partitioning="hive")
-    return evaluate(
-        args.grade_column,
-        list(args.systems),
-        qid=args.query_column,
-        data=rows.to_table([name for name in rows.schema.names if name in names]),
-        measures=args.measures,
-        sample_weight=args.weight_column,
-        unjudged_documents=args.unjudged_documents,
-        document=args.document_column,
-        duplicates=args.duplicates or "raise",
-    )

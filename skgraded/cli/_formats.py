@@ -11,9 +11,8 @@ import numpy as np
 
 from skgraded._input.words import counted, plain_list
 from skgraded.cli._columns import summarize_columns
-from skgraded.cli._files import FOLDER
 from skgraded.measures import Judged
-from skgraded.reports import Comparison, Evaluation, Summary, compare
+from skgraded.reports import Comparison, Evaluation, compare
 from skgraded.reports.comparison_view import (
     describe_procedure,
     rank_rows,
@@ -194,8 +193,6 @@ def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace
 def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:
     entries = {name: of_system.to_dict() for name, of_system in systems.items()}
     for name, entry in entries.items():
-        if args.kind == FOLDER and args.per_query:  # a Summary, as without --per-query
-            entry |= Summary.of(systems[name], label=args.summary_label).to_dict()
         values = summarize_columns(systems[name], args.columns)
         entry["mean"] |= {c.name: values[c.name] for c in args.columns if c.is_geometric}
         if totals := {c.name: values[c.name] for c in args.columns if c.is_count}:

@@ -31,7 +31,7 @@ from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_unjudged
 from skgraded.measures.grades import too_high
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
-from skgraded.reports.evaluation import Evaluation, joined_evaluations
+from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.summary import Summary, labeled, merged_in_order
 from skgraded.reports.system_summaries import Summaries
 
@@ -347,7 +347,7 @@ def join_measured(parts: list[Measured]) -> Measured:
     }
     try:
         evaluations = {
-            name: joined_evaluations([part.evaluations[name] for part in parts])
+            name: Evaluation.concat([part.evaluations[name] for part in parts])
             for name in parts[0].evaluations
         }
     except ValueError:  # raised if a query occurs twice

@@ -130,6 +130,9 @@ def compare_periods(
         cases, groups, p_values, adjusted, strict=True
     ):
         interval = welch_interval(late, early, row_level)
+        counts = tuple(part.n_undefined[measure] for part in parts)
+        sizes = tuple(part.n_queries for part in parts)
+        shares = [n / size if size else math.nan for n, size in zip(counts, sizes, strict=True)]
         low, high = map(float, widen_to_zero(interval, p_adjusted, level))
         rows.append(
             {
@@ -146,7 +149,9 @@ def compare_periods(
                 "smallest": smallest_of.get(measure, math.nan),
                 "n_before": early.n,
                 "n_after": late.n,
-                **_undefined_change(measure, *parts),
+                "undefined_before": shares[0],
+                "undefined_after": shares[1],
+                "p_undefined": share_p_value(counts, sizes),
             }
         )
     frame = tables.frame(rows)
@@ -169,18 +174,6 @@ def _smallest_of(
     if missing:
         raise ValueError(f"smallest has no value for {missing}: pass a value for every measure.")
     return by_name
-
-
-def _undefined_change(measure: str, before: Summary, after: Summary) -> dict[str, float]:
-    """Return both shares of undefined queries, and their p-value."""
-    counts = before.n_undefined[measure], after.n_undefined[measure]
-    sizes = before.n_queries, after.n_queries
-    shares = [n / size if size else math.nan for n, size in zip(counts, sizes, strict=True)]
-    return {
-        "undefined_before": shares[0],
-        "undefined_after": shares[1],
-        "p_undefined": share_p_value(counts, sizes),
-    }
 
 
 def _systems_of(report: Any) -> dict[Any, Summary]:

@@ -172,9 +172,16 @@ def evaluate(
     n_rows = judgments.n_rows
     if document is not None:
         weights = None if weights is None else door.column(weights, "sample_weight")
-        judgments, systems = _without_duplicates(
-            judgments, systems, columns["document"], weights, duplicates
-        )
+        documents = columns["document"]
+        rows = distinct_documents(judgments, documents, systems, weights, duplicates)
+        if rows is not None:
+            layout = layout_of(judgments)
+            judgments = Judgments(
+                layout.grades.astype(layout.grade_type)[rows],
+                qid=judgments.query_ids[layout.query_of_row[rows]],
+                sample_weight=None if weights is None else weights[rows],
+            )
+            systems = {name: scores[rows] for name, scores in systems.items()}
     queries.warn_of_row_ids(judgments.sizes)
     if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
         warn_of_grades_from_1(judgments)
@@ -221,25 +228,6 @@ def distinct_documents(
     return queries.distinct_rows(codes, judgments.query_ids, document, values, duplicates)
 
 
-def _without_duplicates(
-    judgments: Judgments,
-    systems: dict[str, np.ndarray],
-    document: Any,
-    weights: np.ndarray | None,
-    duplicates: str,
-) -> tuple[Judgments, dict[str, np.ndarray]]:
-    rows = distinct_documents(judgments, document, systems, weights, duplicates)
-    if rows is None:
-        return judgments, systems
-    layout = layout_of(judgments)
-    judgments = Judgments(
-        layout.grades.astype(layout.grade_type)[rows],
-        qid=judgments.query_ids[layout.query_of_row[rows]],
-        sample_weight=None if weights is None else weights[rows],
-    )
-    return judgments, {name: scores[rows] for name, scores in systems.items()}
-
-
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
     """Warn if all grades are integers ≥ 1, and at least two queries have several distinct grades.
 
@@ -276,35 +264,23 @@ def evaluate_judgments(
         k = getattr(measures[0], "k", None)
         share = Judged(k=k if isinstance(k, int) else 10)
         judged = {share.name: score_queries([share], judgments, scores)[0]}
+    per_query: dict[str, Any] = dict.fromkeys(measure.name for measure in measures)
+    undefined = per_query.copy()
+    for part, truth, of_part in _by_truth(measures, judgments, scores, unjudged_documents):
+        values = score_queries(part, truth, of_part)
+        for measure, of_measure in zip(part, values, strict=True):
+            per_query[measure.name] = of_measure
+            undefined[measure.name] = prepared(measure, layout_of(truth)).undefined
     return Evaluation(
-        **values_by_query(measures, judgments, scores, unjudged_documents),
+        judgments.query_ids,
+        per_query,
+        undefined,
+        weights=judgments.weights,
         judged=judged,
         unanswered=unanswered,
+        unjudged_documents=unjudged_documents,
         n_duplicates=n_duplicates,
     )
-
-
-def values_by_query(
-    measures: list[Measure],
-    judgments: Judgments,
-    scores: np.ndarray,
-    unjudged_documents: str | None = None,
-) -> dict[str, Any]:
-    """Compute the fields of an Evaluation, including the per-query values."""
-    values: dict[str, Any] = dict.fromkeys(measure.name for measure in measures)
-    undefined = values.copy()
-    for part, truth, of_part in _by_truth(measures, judgments, scores, unjudged_documents):
-        layout = layout_of(truth)
-        for measure, of_queries in zip(part, score_queries(part, truth, of_part), strict=True):
-            values[measure.name] = of_queries
-            undefined[measure.name] = prepared(measure, layout).undefined
-    return {
-        "query_ids": judgments.query_ids,
-        "per_query": values,
-        "undefined": undefined,
-        "weights": judgments.weights,
-        "unjudged_documents": unjudged_documents,
-    }
 
 
 def _by_truth(

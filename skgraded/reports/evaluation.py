@@ -250,16 +250,32 @@ class Evaluation(Report):
         Evaluation(2 queries: RR=0.7500)
         """
         parts = list(parts)
-        if not parts:
-            raise ValueError("concat received no parts: pass at least one Evaluation.")
-        for i, part in enumerate(parts):
-            check_kind(part, Evaluation, f"Part {i} passed to concat")
-            if _settings(part) != _settings(parts[0]):
-                raise ValueError(
-                    "All parts passed to concat must have the same measures, the same "
-                    f"unjudged_documents, and weights or none: part {i} differs from part 0."
-                )
-        return joined_evaluations(parts)
+        for part in parts:
+            check_kind(part, Evaluation, "Each part passed to concat")
+        settings = [(set(p.per_query), p.unjudged_documents, p.weights is None) for p in parts]
+        if not parts or any(of_part != settings[0] for of_part in settings):
+            raise ValueError(
+                "concat requires at least one part, and all parts must have the same measures, the "
+                "same unjudged_documents, and weights or none."
+            )
+        weights = [part.weights for part in parts if part.weights is not None]
+        judged = {name: np.concatenate(shares) for name, shares in judged_shares(parts).items()}
+        unanswered = np.concatenate(
+            [
+                np.zeros(part.n_queries, dtype=bool) if part.unanswered is None else part.unanswered
+                for part in parts
+            ]
+        )
+        return Evaluation(
+            _join_ids([part.query_ids for part in parts]),
+            concatenate([part.per_query for part in parts]),
+            concatenate([part.undefined for part in parts]),
+            weights=np.concatenate(weights) if weights else None,
+            judged=judged or None,
+            unanswered=unanswered if unanswered.any() else None,
+            unjudged_documents=parts[0].unjudged_documents,
+            n_duplicates=sum(part.n_duplicates for part in parts),
+        )
 
     def minus(self, other: Evaluation) -> Evaluation:
         """Return an Evaluation of the per-query differences: these values minus those of `other`.
@@ -389,7 +405,7 @@ class Evaluation(Report):
         from skgraded.writing.evaluation_page import EvaluationPage
 
         return EvaluationPage(
-            title="Evaluation" if title is None else title,
+            title=type(self).__name__ if title is None else title,
             level=LEVEL,
             summary=self.summary(LEVEL),
             n_queries=self.n_queries,
@@ -454,38 +470,7 @@ def judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarra
     }
 
 
-# Concatenation -----------------------------------------------------------------------------------
-
-
-def _settings(part: Evaluation) -> tuple[set[str], str | None, bool]:
-    return set(part.per_query), part.unjudged_documents, part.weights is None
-
-
-def joined_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
-    """Concatenate evaluations of disjoint queries with the same measures and settings."""
-    weights = [part.weights for part in parts if part.weights is not None]
-    judged = {name: np.concatenate(shares) for name, shares in judged_shares(parts).items()}
-    unanswered = np.concatenate(
-        [
-            np.zeros(len(part.query_ids), dtype=bool)
-            if part.unanswered is None
-            else part.unanswered
-            for part in parts
-        ]
-    )
-    return Evaluation(
-        _joined_ids([part.query_ids for part in parts]),
-        concatenate([part.per_query for part in parts]),
-        concatenate([part.undefined for part in parts]),
-        weights=np.concatenate(weights) if weights else None,
-        judged=judged or None,
-        unanswered=unanswered if unanswered.any() else None,
-        unjudged_documents=parts[0].unjudged_documents,
-        n_duplicates=sum(part.n_duplicates for part in parts),
-    )
-
-
-def _joined_ids(arrays: list[np.ndarray]) -> np.ndarray:
+def _join_ids(arrays: list[np.ndarray]) -> np.ndarray:
     if len({array.dtype.kind for array in arrays}) == 1:
         return np.concatenate(arrays)
     # np.concatenate would convert ids to a common type, for example the integer 1 to 1.0.
@@ -629,6 +614,3 @@ class CrossEvaluation(Evaluation):
         frame = super().to_frame()
         frame.insert(1, "fold", self.fold)
         return frame
-
-    def _page(self, title: str | None = None) -> Any:
-        return super()._page("Cross-evaluation" if title is None else title)

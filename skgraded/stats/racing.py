@@ -116,7 +116,10 @@ class Race:
         last = N_PATHS - max(n_more, 1)
         critical = np.full(len(covariance), np.inf)
         for c in range(len(covariance)) if n_more > 0 else ():
-            error = np.sqrt(_variances(covariance, c))
+            # The variances of the differences from candidate c; rounding errors become 0.
+            sums = np.diag(covariance) + covariance[c, c]
+            variances = sums - 2 * covariance[c]
+            error = np.sqrt(np.where(variances > 1e-12 * sums, variances, 0.0))
             others = np.flatnonzero(error > 0)
             if len(others):
                 statistics = (self.sums[others] - self.sums[c]) / error[others, None]
@@ -124,10 +127,3 @@ class Race:
                 critical[c] = np.partition(largest, last)[last]
                 self.is_alive[c] &= largest < critical[c]
         return critical
-
-
-def _variances(covariance: np.ndarray, c: int) -> np.ndarray:
-    """Return the variances of the differences from candidate `c`; rounding errors become 0."""
-    sums = np.diag(covariance) + covariance[c, c]
-    variances = sums - 2 * covariance[c]
-    return np.where(variances > 1e-12 * sums, variances, 0.0)

@@ -233,14 +233,9 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     ({}, "evaluate qrels a.run --summary-label x", "--summary-label requires a folder"),
     (FOLDER, "evaluate parts --ties trec", "--ties trec, --names trec_eval, .* are not available"),
     (FOLDER, "evaluate parts -m ndcg --names trec_eval", "--names trec_eval, .* are not available"),
-    (FOLDER, "evaluate parts --by query --per-query", "--by with --per-query are not available"),
+    (FOLDER, "evaluate parts --per-query", "--per-query and names of columns are not available"),
     # Folders of Parquet files
     (FOLDER, "evaluate parts --weight-column nowhere", "There is no column 'nowhere'"),
-    (
-        FOLDER,
-        "evaluate parts --per-query --score-column nowhere",
-        "There is no column 'nowhere'",
-    ),
     (UNJUDGED, "evaluate parts/0.parquet", "finite; got nan for row 0: use --unjudged-documents"),
     (UNJUDGED, "evaluate parts", "set --unjudged-documents to 'irrelevant'"),
     (FOLDER, "evaluate parts --duplicates drop", "--duplicates drop requires --document-column,"),

@@ -242,12 +242,12 @@ CONCAT = [
     (f"parts {i}", lambda parts=parts: sg.Evaluation.concat(parts()), error, message)
     for i, (parts, error, message) in enumerate(
         [
-            (lambda: [], V, "concat received no parts"),
-            (lambda: [query(1), 3], T, "Part 1 passed to concat must have the type Evaluation"),
+            (lambda: [], V, "concat requires at least one part"),
+            (lambda: [query(1), 3], T, "passed to concat must have the type Evaluation"),
             (lambda: [query("a"), query("a")], V, "query_ids contains 'a' more than once"),
             (lambda: [query(1), query(1.0)], V, "query_ids contains 1.* more than once"),
-            (lambda: [query(1), query(2, ["ap", "rr"])], V, "same measures.*part 1 differs"),
-            (lambda: [query(1), query(2, sample_weight=[1, 1])], V, "weights or none: part 1 diff"),
+            (lambda: [query(1), query(2, ["ap", "rr"])], V, "must have the same measures"),
+            (lambda: [query(1), query(2, sample_weight=[1, 1])], V, "and weights or none"),
         ]
     )
 ]
