@@ -147,12 +147,6 @@ def _evaluate_letor(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
     scores = {
         name: read_scores(_open_source(path), args.progress) for name, path in args.systems.items()
     }
-    for name, values in scores.items():
-        if len(values) != len(data.y):
-            raise ValueError(
-                f"{args.systems[name]}: expected one score per row; got {len(values)} scores for "
-                f"the {len(data.y)} rows of {args.files[0]}."
-            )
     return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args)
 
 

@@ -160,7 +160,6 @@ def evaluate(
     names, by_argument = _systems(y_score, data)
     columns = read_named(data, truth | by_argument)
     if qid is None and group is None and not isinstance(y_true, Judgments):
-        door.as_array(columns["y_true"], "y_true")  # a matrix
         raise ValueError("qid is required: pass qid=..., or group=[n] if all rows form one query.")
     if document is not None and (data is None or group is not None):
         raise ValueError("document= requires data=, and qid= instead of group=.")
@@ -401,7 +400,7 @@ def evaluate_runs(
     return evaluations
 
 
-MAX_NAMES = 200  # characters of the names of runs in a note
+MAX_NOTE = 1000  # characters of the note on the queries of all runs
 # What happens to the judged queries that are missing from a run.
 FATES = {
     "count": "count as empty rankings",
@@ -427,23 +426,19 @@ def evaluate_each_run(
     is missing from a run is an error.
     """
     index = JudgmentIndex(judgments)
-    evaluations, notes = {}, {}
+    evaluations, notes = {}, []
     for name, run in runs:
         if identical_ids == "drop":
             run = run.without_identical_ids()
         joined = index.join(run, missing == "count", unjudged == "raise", ties, "keep")
         evaluations[name] = evaluate_joined(joined, judgments, measures, unjudged_documents)
         if differences := _describe_queries(joined, judgments, run, missing):
-            notes[name] = joined.missing.sum(), f"{name}: {differences}."
+            notes.append((joined.missing.sum(), f"{name}: {differences}."))
         if missing == "raise" and joined.missing.any():
-            raise ValueError(notes[name][1])
+            raise ValueError(notes[-1][1])
         del run, joined  # free the memory of large runs
-    _, note = max(notes.values(), key=itemgetter(0), default=(0, ""))
-    if len(notes) > 1:
-        names = shorten(", ".join(notes), MAX_NAMES, placeholder=" …")
-        note += f" {len(notes)} of {len(evaluations)} runs contain other queries than the judgments"
-        note += f": {names}."
-    return evaluations, note
+    notes.sort(key=itemgetter(0), reverse=True)  # the run with most missing queries first
+    return evaluations, shorten(" ".join(text for _, text in notes), MAX_NOTE, placeholder=" …")
 
 
 def evaluate_joined(
@@ -479,13 +474,11 @@ def _describe_queries(joined: Joined, judgments: Entries, run: Entries, missing:
 
 def _runs_by_name(runs: Any) -> Mapping[str, Any]:
     """Return the runs keyed by name; name the runs of a list of paths."""
-    if not isinstance(runs, (Mapping, list, tuple)):
+    if not isinstance(runs, (Mapping, list, tuple)) or not runs:
         raise TypeError(
-            "runs must be a mapping of names to runs, or a list of paths; got "
-            f"{type(runs).__name__!r}."
+            "runs must be a mapping of names to runs, or a list of paths, and not empty; got "
+            f"{type(runs).__name__}."
         )
-    if not runs:
-        raise ValueError("runs is empty: pass at least one run.")
     if isinstance(runs, Mapping):
         check_names(runs, "runs")
         return runs

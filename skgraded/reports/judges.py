@@ -60,7 +60,7 @@ class JudgeComparison:
     _truth: str
     _labels: pandas.DataFrame
     _leaderboards: pandas.DataFrame
-    _confusions: dict[str, pandas.DataFrame | None]
+    _confusions: dict[str, pandas.DataFrame]
 
     def labels(self) -> pandas.DataFrame:
         """Tabulate how well each judge's document grades agree with the truth.
@@ -105,14 +105,10 @@ class JudgeComparison:
         """Tabulate how many documents received each pair of grades.
 
         The rows of the pandas.DataFrame are the truth's grades, and its columns the judge's grades.
+        There is no table for a judge if the grades are not integers, or more than 1,000 different
+        grades: a ValueError then names the judges with a table.
         """
-        confusion = self._confusions[choice_validator("judge", self._confusions)(judge)]
-        if confusion is None:
-            raise ValueError(
-                f"There is no confusion table for {self._truth!r} and {judge!r}: their grades are "
-                f"not integers, or there are more than {MOST_GRADES:,} distinct grades."
-            )
-        return confusion.copy()
+        return self._confusions[choice_validator("judge", self._confusions)(judge)].copy()
 
     def __repr__(self) -> str:
         columns = (self._labels[name] for name in ("judge", "kappa", "alpha"))
@@ -222,7 +218,10 @@ def compare_judges(
         if not both.any():
             raise ValueError(f"No document was graded by both {truth!r} and {judge!r}.")
         x, y = grades[truth][both], grades[judge][both]
-        confusions[judge] = confusion = _count_grades({truth: x, judge: y})
+        shared = np.unique(np.concatenate([x, y]))
+        is_ordinal = len(shared) <= MOST_GRADES and (shared == np.rint(shared)).all()
+        if is_ordinal:
+            confusions[judge] = _count_grades(shared.astype(int), {truth: x, judge: y})
         only_truth, only_judge = (
             np.count_nonzero(~np.isnan(grades[name])) - len(x) for name in (truth, judge)
         )
@@ -232,7 +231,7 @@ def compare_judges(
                 "n_shared": len(x),
                 "only_truth": only_truth,
                 "only_judge": only_judge,
-                **_compare_labels(x, y, query[both], weights, level, confusion is not None),
+                **_compare_labels(x, y, query[both], weights, level, is_ordinal),
             }
         )
     boards = []
@@ -321,17 +320,13 @@ def _compare_labels(
     }
 
 
-def _count_grades(shared: Arrays) -> pandas.DataFrame | None:
-    """Count the documents per pair of grades; return None unless the grades are few integers."""
-    x, y = shared.values()
-    grades = np.unique(np.concatenate([x, y]))
+def _count_grades(grades: np.ndarray, of_judges: Arrays) -> pandas.DataFrame:
+    """Count the documents per pair of grades, given the sorted grades of the truth and a judge."""
+    (truth, x), (judge, y) = of_judges.items()
     n = len(grades)
-    if n > MOST_GRADES or (grades != np.rint(grades)).any():
-        return None
     pairs = np.searchsorted(grades, x) * n + np.searchsorted(grades, y)
-    counts, names = np.bincount(pairs, minlength=n * n).reshape(n, n), grades.astype(int).tolist()
-    frame = tables.frame(counts, index=names, columns=names)
-    truth, judge = shared
+    counts = np.bincount(pairs, minlength=n * n).reshape(n, n)
+    frame = tables.frame(counts, index=grades.tolist(), columns=grades.tolist())
     return frame.rename_axis(index=truth, columns=judge)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.words import lowest_ids, object_array, order_of, plain_list, refuse_unwritable
+from skgraded._input.words import lowest_ids, object_array, order_of, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import has_unequal_weights, refuse_different_parts
@@ -274,7 +274,6 @@ def labeled(report: Any, label: str | None) -> Any:
     if label is None:
         return report
     check_kind(label, str, "label")
-    refuse_unwritable(label, "A label")
     segments = report.segments and {
         segment: labeled(part, label) for segment, part in report.segments.items()
     }

@@ -116,12 +116,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (
         {"scores": "1\n2\n"},
         "evaluate test.letor scores",
-        "scores: expected one score per row; got 2 scores for the 3 rows of test.letor",
-    ),
-    (
-        {"scores": "1\n2\n3\n4\n"},
-        "evaluate test.letor scores",
-        "scores: expected one score per row; got 4 scores for",
+        "y_score 'scores' has 2 rows, but y_true has 3",
     ),
     ({"scores": ""}, "evaluate test.letor scores", "scores: the file contains no numbers"),
     *(

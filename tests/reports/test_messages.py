@@ -381,7 +381,7 @@ JUDGES = [
         "no confusion",
         lambda: judged(None, y_judges=model([0, 1, 2, 0.5])).confusion("model"),
         V,
-        "^There is no confusion table for 'human' and 'model': ",
+        r"^judge must be one of \[\]; got 'model'",
     ),
 ]
 
