@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from commands import evaluations, run
+from commands import evaluations
 
 
 def parquet(index=None, **columns):
@@ -155,12 +155,3 @@ def test_values_of_each_query(files, capsys, changed, words, expected):
         assert evaluation.query_ids.tolist() == list(values)
         assert per_query.tolist() == pytest.approx(list(values.values()))
     assert expected.keys() in ({None}, systems.keys())
-
-
-def test_dates_are_printed_as_dates(capsys):
-    day = "2026-01-02T00:00:00.000000000"
-    rows = {"query": np.array([day, day], dtype="datetime64[ns]"), "grade": [1, 0]}
-    pd.DataFrame({**rows, "x": [2, 1], "y": [1, 2]}).to_parquet("t.parquet")
-    columns = "t.parquet -m rr --per-query --score-column x --score-column y"
-    counts = [run(capsys, f"{name} {columns}").out.count(day) for name in ("evaluate", "compare")]
-    assert counts == [2, 1]

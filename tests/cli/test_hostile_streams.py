@@ -12,8 +12,6 @@ import pandas as pd
 import pytest
 from commands import refused, refused_in_one_line, report, shell
 
-from skgraded.cli import main
-
 SMALL = {
     "qrels": "q1 0 a 1\nq1 0 b 0\n",
     "run": "q1 Q0 b 1 2 run\nq1 Q0 a 2 1 run\n",
@@ -96,12 +94,6 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(files):
     line = "SKGRADED evaluate qrels run --per-query --format csv"
     process = shell(f"{line} | head -n 1; echo ${{PIPESTATUS[0]}}")
     assert process.stdout.splitlines() == ["run,query,NDCNG@10,MuAP", "0"] and process.stderr == ""
-
-
-def test_errors_are_not_written_to_standard_output_if_standard_error_is_closed(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", None)
-    assert main(["evaluate", "qrels", "none"]) == 2
-    assert capsys.readouterr().out == ""
 
 
 # Interrupts --------------------------------------------------------------------------------------

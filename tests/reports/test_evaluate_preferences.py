@@ -82,17 +82,6 @@ def test_names_contain_the_settings():
         assert list(sg.evaluate_preferences(PAIRS, GOOD, qid=USERS, **settings).per_query) == [name]
 
 
-def test_pair_accuracy_and_tau_call_no_prior():
-    def prior(v, w):
-        raise AssertionError("not needed")
-
-    ev = sg.evaluate_preferences(
-        PAIRS, MIXED, qid=USERS, measures=["pair_accuracy", "kendall_tau"], prior=prior
-    )
-    np.testing.assert_array_equal(ev.per_query["PairAccuracy"], [2 / 3, 0])
-    np.testing.assert_array_equal(ev.per_query["KendallTau"], [(2 - 1) / 3, -1])
-
-
 # Undefined queries and weights -------------------------------------------------------------------
 
 
@@ -121,10 +110,3 @@ def test_the_weight_of_a_user_is_the_mean_over_the_pairs():
     )
     assert ev.weights.tolist() == [(1 + 3) / 2, 6]
     assert ev.mean()["PairAccuracy"] == pytest.approx((2 * 2 / 3 + 6 * 0) / (2 + 6))
-
-
-@pytest.mark.parametrize("ids", [[1, 1, 2], [("x", 1), ("x", 1), "y"], np.array([1.5, 1.5, 0])])
-def test_query_ids_are_returned_unchanged(ids):
-    predictions = dict(zip([ids[0], ids[2]], GOOD.values(), strict=True))
-    ev = sg.evaluate_preferences(PAIRS, predictions, qid=ids)
-    assert ev.query_ids.tolist() == [ids[0], ids[2]]

@@ -91,15 +91,6 @@ def test_comparisons_are_equal_if_their_rows_and_settings_are():
     assert first != replace(first, rows=first.rows | {"wins": first.rows["losses"]})
 
 
-def test_segments_of_different_types_are_restored():
-    segments = [1, "1", ("de", 2), np.datetime64("2026-01-01")]
-    by = dict(enumerate(segments[i % 4] for i in range(8)))
-    comparison = sg.compare(systems("ab", 8, query_ids=np.arange(8)), by=by, test="t")
-    restored = sg.reports.Comparison.from_json(comparison.to_json())
-    assert restored == comparison and restored.rows["segment"].tolist()[:4] == segments[:4]
-    assert restored.to_markdown() == comparison.to_markdown()
-
-
 def test_equality_ignores_labels():
     monday, tuesday = (labelled_summary(0, label) for label in ("Monday", "Tuesday"))
     assert monday == tuesday and monday != labelled_summary(1, "Monday")

@@ -1,6 +1,5 @@
 """Messages of errors: each names the argument, its value and, where possible, a way out."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -387,79 +386,44 @@ JUDGES = [
 
 # Prediction-powered means ------------------------------------------------------------------------
 
-HUMAN, JUDGE = systems("ab", 20), systems("ab", 30)
-A, J = HUMAN["a"], JUDGE["a"]
-
-
-def only(part, measure):
-    return evaluation({measure: part.per_query[measure]}, part.query_ids)
-
-
-def with_nan(part, measure, i):
-    values = {name: column.copy() for name, column in part.per_query.items()}
-    values[measure][i] = np.nan
-    return evaluation(values, part.query_ids)
-
-
-POOLS = [  # {h} and {j} are the names of the arguments, and {ha} and {ja} the names with a system
-    (
-        "has 9 queries",
-        A.take(np.arange(9)),
-        J,
-        "{h} has 9 queries, but at least 10 human-judged queries are required",
-    ),
-    (
-        "unknown queries",
+A, J = systems("a", 20)["a"], systems("a", 30)["a"]
+WITH_NAN = evaluation(J.per_query | {"MuAP": [np.nan] * 30}, J.query_ids)
+PILOT = {  # of people and the judge; {h} and {j} are the names of the arguments
+    "{h} has 9 queries, but at least 10 human-judged queries are required": (A.take(range(9)), J),
+    "'{j}' has no values for 1 of the 20 queries of '{h}', such as 'x0'; it has values for 'q0'": (
         evaluation(A.per_query, ["x0", *A.query_ids[1:]]),
         J,
-        "'{j}' has no values for 1 of the 20 queries of '{h}', such as 'x0'; it has values for 'q0'",
     ),
-    ("no further query", A, A, "{j} must contain at least two queries besides the 20 queries"),
-    (
-        "judge without a measure",
-        A,
-        only(J, "MuAP"),
-        "'{j}' was evaluated with MuAP, but '{h}' with NDCNG@10",
-    ),
-    ("nan of people", with_nan(A, "MuAP", 3), J, "{h} contains the value nan"),
-    ("nan of the judge", A, with_nan(J, "MuAP", 29), "{j} contains the value nan"),
-    ("weights of the judge", A, replace(J, weights=np.arange(30.0)), "{j} has unequal weights"),
-]
-POOL_CALLS = [
-    (sg.prediction_powered, ("human", "judge", "human", "judge")),
-    (
-        lambda *pair: sg.plan_judgments(*pair, 0.1),
-        ("pilot_human", "pilot_judge", "pilot_human", "pilot_judge"),
-    ),
-]
-
-
-def sample(ids, n, rng=0):
-    return sg.sample_queries(ids, n, rng)
-
-
+    "{j} must contain at least two queries besides the 20 queries": (A, A),
+    "'{j}' was evaluated with AP, but '{h}' with NDCNG@10": (A, ABC),
+    "{j} contains the value nan": (A, WITH_NAN),
+    "{j} has unequal weights": (A, replace(J, weights=np.arange(30.0))),
+}
 POWERED = [
     *(
+        (text, lambda pair=pair: sg.prediction_powered(*pair), V, text.format(h="human", j="judge"))
+        for text, pair in PILOT.items()
+    ),
+    *(
         (
-            f"{name} of {i}",
-            lambda call=call, human=human, judge=judge: call(human, judge),
+            f"plan: {text}",
+            lambda pair=pair: sg.plan_judgments(*pair, 0.1),
             V,
-            re.escape(message.format(**dict(zip(("h", "j", "ha", "ja"), names, strict=True)))),
+            text.format(h="pilot_human", j="pilot_judge"),
         )
-        for name, human, judge, message in POOLS
-        for i, (call, names) in enumerate(POOL_CALLS)
+        for text, pair in PILOT.items()
     ),
     ("no people", lambda: sg.prediction_powered(None, J), T, "human must have the type Evaluation"),
     ("no pilot", lambda: sg.plan_judgments(A, None, 0.1), T, "pilot_judge must have the type Eval"),
     ("width 0", lambda: sg.plan_judgments(A, J, 0), V, "half_width must be a finite number > 0"),
     (
         "a large sample",
-        lambda: sample(["a", "b", "a"], 3),
+        lambda: sg.sample_queries(["a", "b", "a"], 3),
         V,
         "n is 3, but query_ids contains only 2 distinct queries",
     ),
-    ("an empty sample", lambda: sample(["a"], 0), V, "n must be at least 1; got 0"),
-    ("rng of a sample", lambda: sample(["a"], 1, "seed"), T, "rng must be None, an integer ≥ 0"),
+    ("level", lambda: ABC.summary(level=95), V, "level must be a finite number > 0 and < 1; got"),
+    ("method", lambda: ABC.summary(method="bca"), V, "method must be one of"),
 ]
 
 # Summaries ---------------------------------------------------------------------------------------

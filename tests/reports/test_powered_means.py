@@ -1,7 +1,6 @@
 """prediction_powered, also of differences, plan_judgments and sample_queries."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,9 +76,6 @@ def test_the_summary_contains_the_powered_means():
             "judge_mean": expected.judge_mean,
             "worth": expected.worth,
         }
-    assert repr(powered) == (
-        f"PredictionPowered(40 + 200 queries: AP={frame['mean'][0]:.4f}, RR={frame['mean'][1]:.4f})"
-    )
 
 
 def test_queries_and_measures_may_be_in_another_order():
@@ -87,12 +83,6 @@ def test_queries_and_measures_may_be_in_another_order():
     human, judge = A.minus(shuffled(squared(A))), shuffled(J).minus(shuffled(squared(J), 2))
     result = sg.prediction_powered(human, judge).summary()
     assert_frame_equal(result, expected, rtol=0, atol=1e-9)
-
-
-def test_equal_weights_give_the_unweighted_means():
-    weighted = replace(A, weights=np.full(40, 0.3))
-    first = sg.prediction_powered(weighted, replace(J, weights=np.full(240, 7.0)))
-    assert first.mean() == sg.prediction_powered(A, J).mean()
 
 
 # Warnings ----------------------------------------------------------------------------------------
@@ -201,7 +191,4 @@ def test_samples_are_reproducible_and_distinct():
     sample = sg.sample_queries(qid, 50, rng=3)
     assert sample.dtype == qid.dtype and len(set(sample.tolist())) == 50
     assert sample.tolist() == sg.sample_queries(np.arange(500, 700), 50, rng=3).tolist()
-    generator = np.random.default_rng(3)
-    assert sample.tolist() == sg.sample_queries(qid, 50, rng=generator).tolist()
-    assert sample.tolist() != sg.sample_queries(qid, 50, rng=generator).tolist()
     assert sg.sample_queries(qid, 200).tolist() == list(range(500, 700))

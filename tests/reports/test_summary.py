@@ -7,8 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from small_reports import evaluation, ids_of, taken
-from small_reports import systems as small_systems
+from small_reports import evaluation, taken
 
 import skgraded as sg
 
@@ -80,7 +79,7 @@ class TestSegments:
         assert sg.Summary.from_json(whole.to_json()) == whole
         assert pickle.loads(pickle.dumps(whole)) == whole
 
-    def test_the_table_and_the_page_show_segments(self):
+    def test_the_table_shows_segments(self):
         whole = self.segmented(make())
         frame = whole.summary()
         assert frame["segment"].tolist() == ["a"] * 5 + ["b"] * 5 + ["c"] * 5
@@ -88,17 +87,6 @@ class TestSegments:
         overall, segments = whole.to_frame()[:5], whole.to_frame()[5:].reset_index(drop=True)
         assert segments.equals(frame) and overall["segment"].isna().all()
         assert overall["mean"].tolist() == list(whole.mean().values())
-        assert "Segments" in whole.to_html() and "Segments" not in sg.Summary.of(make()).to_html()
-        assert repr(whole).startswith("Summary(300 queries in 3 segments: ")
-
-
-def test_iterating_summaries_yields_the_names_of_the_systems():
-    assert list(sg.Summaries.of(small_systems("ab", 6))) == ["a", "b"]
-
-
-def test_summaries_of_other_queries_differ():
-    whole = sg.Summary.of(make())
-    assert whole != sg.Summary.merge(parts_of(make(), 3)[:2]) and whole != "another kind"
 
 
 class TestRefusedParts:
@@ -168,6 +156,7 @@ class TestRefusedParts:
 def test_the_numbers_equal_the_evaluation(weighted):
     ev = make(weighted=weighted)
     summary = sg.Summary.of(ev)
+    pd.testing.assert_frame_equal(summary.to_frame(), ev.summary(), rtol=1e-13)
     assert summary.mean() == pytest.approx(ev.mean(), rel=1e-15)
     for name, expected in ev.confidence_interval(0.9).items():
         assert summary.confidence_interval(0.9)[name] == pytest.approx(expected, abs=1e-13)
@@ -245,24 +234,9 @@ def test_queries_with_equal_values_are_listed_in_the_order_of_their_ids(ids):
     assert kept == (sorted(numbers) + sorted(others))[:20]
 
 
-def test_json_contains_dates_and_ids_of_several_types():
-    days = np.datetime64("2020-01-01", "us") + np.arange(4) * np.timedelta64(1, "D")
-    for ids in (days, ids_of(["<b>", ("de", 1), 2, 2.5])):
-        summary = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids))
-        assert sg.Summary.from_json(summary.to_json()) == summary
-
-
 def test_the_json_of_a_summary_does_not_grow_with_the_number_of_queries():
     small, large = (len(sg.Summary.of(make(n)).to_json()) for n in (10_000, 40_000))
     assert large < 1.2 * small
-
-
-def test_tables_and_pages():
-    ev = make()
-    summary = sg.Summary.of(ev)
-    pd.testing.assert_frame_equal(summary.to_frame(), ev.summary())
-    assert "300 queries, 5 measures." in summary.to_html()
-    assert repr(summary) == repr(ev).replace("Evaluation", "Summary")
 
 
 def test_a_summary_without_queries():

@@ -104,26 +104,18 @@ def test_weights_are_means_over_all_rows(queries):
     assert evaluation.weights.tolist() == [1.0 + query % 3 for query in evaluation.query_ids]
 
 
-class TestJoinRun:
-    QRELS = {"q": {"a": 2, "b": 0, "c": 1}}  # noqa: RUF012
-    RUN = {"q": {"x": 4.0, "a": 3.0, "y": 2.0, "b": 1.0}}  # noqa: RUF012
-
-    def rows(self, **settings):
-        joined = join_run(self.QRELS, self.RUN, **settings)
-        columns = (joined.doc_id, joined.y_true, joined.y_score)
-        return {document: (grade, score) for document, grade, score in zip(*columns, strict=True)}
-
-    def test_irrelevant_is_the_default(self):
-        expected = {"x": (0, 4), "a": (2, 3), "y": (0, 2), "b": (0, 1), "c": (1, -inf)}
-        assert self.rows() == self.rows(unjudged_documents="irrelevant") == expected
-
-    def test_drop_makes_a_condensed_list(self):
-        rows = self.rows(unjudged_documents="drop")
-        assert rows == {"a": (2, 3), "b": (0, 1), "c": (1, -inf)}
-
-    def test_keep_gives_nan(self):
-        rows = self.rows(unjudged_documents="keep")
-        assert [name for name, (grade, _) in rows.items() if np.isnan(grade)] == ["x", "y"]
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, {"x": (0, 4), "a": (2, 3), "y": (0, 2), "b": (0, 1), "c": (1, -inf)}),
+        ({"unjudged_documents": "drop"}, {"a": (2, 3), "b": (0, 1), "c": (1, -inf)}),
+    ],
+)
+def test_join_run_fills_or_drops_unjudged_documents(settings, expected):
+    run = {"q": {"x": 4.0, "a": 3.0, "y": 2.0, "b": 1.0}}
+    rows = join_run({"q": {"a": 2, "b": 0, "c": 1}}, run, **settings)
+    pairs = zip(rows.y_true.tolist(), rows.y_score.tolist(), strict=True)
+    assert dict(zip(rows.doc_id, pairs, strict=True)) == expected
 
 
 class TestJudgedShares:
@@ -148,16 +140,7 @@ class TestJudgedShares:
         filled = np.nan_to_num(queries.y_true)
         evaluation = sg.evaluate(filled, queries.y_score, qid=queries.qid, **self.SETTINGS)
         assert evaluation.judged is None
-        comparison = sg.compare({"a": evaluation, "b": evaluation}, rng=0)
-        assert comparison.judged is None and "Judged@2" not in comparison.leaderboard().more
-        assert "Judged" not in comparison.to_html() + evaluation.to_html()
-
-    def test_take_selects_the_judged_shares_of_the_same_queries(self, queries):
-        whole = evaluate(queries, **self.SETTINGS)
-        some = [4, 0, 17]
-        np.testing.assert_array_equal(
-            whole.take(some).judged["Judged@5"], whole.judged["Judged@5"][some]
-        )
+        assert sg.compare({"a": evaluation, "b": evaluation}, rng=0).judged is None
 
     def test_concat_equals_the_evaluation_of_all_rows(self, queries):
         halves = [evaluate(queries, queries.qid % 2 == i, **self.SETTINGS) for i in (0, 1)]
@@ -172,13 +155,6 @@ class TestJudgedShares:
         # Shares with different cut-offs are not concatenated.
         other = evaluate(queries, queries.qid % 2 == 1, **self.SETTINGS | {"measures": MIXED})
         assert sg.Evaluation.concat([halves[0], other]).judged is None
-
-    def test_the_page_of_one_system_contains_the_mean(self, queries):
-        weights = 1.0 + queries.qid % 3
-        evaluation = evaluate(queries, sample_weight=weights, **self.SETTINGS)
-        mean = np.average(evaluation.judged["Judged@5"], weights=evaluation.weights)
-        lead = f"60 queries, 2 measures, Judged@5 {mean:.4f}; queries are weighted."
-        assert lead in evaluation.to_html()
 
 
 MIXED = ["ap", "ndcg@5"]
@@ -204,46 +180,27 @@ class TestCompare:
         with pytest.warns(UserWarning, match="Judged@"):
             return sg.compare(self.systems(**settings), rng=0)
 
-    def test_the_leaderboard_has_a_column(self):
+    def test_a_large_difference_of_judged_shares_is_reported(self):
         systems = self.systems()
         share = systems["new"].judged["Judged@2"].mean()
         assert 0 < share < 0.9 and systems["pooled"].judged is None
-        board = self.compare().leaderboard()
-        shares = dict(zip(board.systems, board.more["Judged@2"], strict=True))
-        assert shares == {"new": share, "pooled": 1}
-        frame = board.to_frame()
-        assert dict(zip(frame["system"], frame["Judged@2"], strict=True)) == shares
-        heading, *rows, _ = str(board).splitlines()
-        assert heading.split()[-1] == "Judged@2"
-        assert {line.split()[-1] for line in rows} == {f"{share:.4f}", "1.0000"}
-        assert "Judged@2" in board.to_markdown() and "1.0000" in board.to_latex()
-
-    def test_a_large_difference_of_judged_shares_is_reported_in_sentences_and_pages(self):
-        share = self.systems()["new"].judged["Judged@2"].mean()
         gap = (
             f"Judged@2 is 1.0000 for pooled but {share:.4f} for new: judgments favor the systems "
             "whose documents were selected for judging."
         )
         comparison = self.compare()
         assert comparison.sentences()[-1] == gap
-        assert comparison.leaderboard().verdict.endswith(f". {gap}")
-        page = comparison.to_html()
-        assert page.count(">Judged@2<") == 1 and f"{share:.3f}" in page
-        assert all("judgments favor" in text for text in (page, comparison._repr_html_()))
+        board = comparison.leaderboard()
+        assert board.verdict.endswith(f". {gap}")
+        assert board.to_frame().set_index("system")["Judged@2"].to_dict() == {
+            "new": share,
+            "pooled": 1,
+        }
 
     def test_a_small_difference_of_shares_is_not_reported(self, recwarn):
         new = [*self.POOLED[:46], nan, nan]
         comparison = sg.compare(self.systems(new=new), rng=0)
         assert not recwarn and 0.9 < comparison.judged["Judged@2"][0] < 1
-        assert not any("Judged" in sentence for sentence in comparison.sentences())
-        assert "Judged" not in comparison.leaderboard().verdict
-        assert ">Judged@2<" in comparison.to_html()
-
-    def test_a_difference_of_a_tenth_is_small(self, recwarn):
-        base = sg.Evaluation(["a"], {"AP": [1]}, {"AP": [False]})
-        systems = {str(s): replace(base, judged={"Judged@10": np.array([s])}) for s in (0.4, 0.3)}
-        sg.compare(systems, test=None)
-        assert not recwarn
 
 
 class TestUnanswered:
@@ -265,17 +222,13 @@ class TestUnanswered:
         assert whole.take(np.array([0, 3])).unanswered.tolist() == [False, True]
         other = self.evaluation(0, group=None, qid=np.repeat(list("abcd"), 3))
         assert sg.Evaluation.concat([other, whole]).unanswered.tolist() == [False] * 5 + [True] * 3
-        assert "4 queries, 1 measure. Nothing was retrieved for 3 queries." in whole.to_html()
-        assert "Nothing was" not in other.to_html()
 
     @pytest.mark.parametrize("settings", [{}, {"test": "t"}])
     def test_compare_warns_if_they_are_more_than_half(self, settings, recwarn):
         half = sg.compare({"a": self.evaluation(0), "b": self.evaluation(2)}, **settings)
         assert not recwarn and half.n_unanswered == [0, 2]
-        assert "retrieved nothing" not in half.to_html()
         message = "b retrieved nothing for 3 of 4 queries, so its values describe missing results"
         with pytest.warns(UserWarning, match=message) as caught:
             comparison = sg.compare({"a": self.evaluation(0), "b": self.evaluation(3)}, **settings)
         assert caught[0].filename == __file__
-        assert message in comparison.sentences()[-1] and message in comparison.to_html()
-        assert comparison.leaderboard().verdict.endswith(comparison.sentences()[-1])
+        assert message in comparison.sentences()[-1]

@@ -74,14 +74,6 @@ def test_tests_detect_the_smallest_difference_in_80_percent_of_cases(test):
     assert abs(rate - 0.8) < 3.5 * np.sqrt(0.8 * 0.2 / 400)
 
 
-def test_a_sentence_states_the_smallest_detectable_difference():
-    comparison = compared(np.zeros(50), np.random.default_rng(0).normal(0, 0.1, 50))
-    size = comparison.to_frame()["min_detectable"][0]
-    assert comparison.sentences()[0].endswith(
-        f"With 50 queries, the smallest difference detectable at 80 % power is {size:.4f}."
-    )
-
-
 @pytest.mark.parametrize(
     "values, settings",
     [
