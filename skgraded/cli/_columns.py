@@ -32,23 +32,19 @@ def read_measure_columns(args: Namespace) -> list[Column]:
         args.ties = args.ties or "trec"
     # gm_map and totals are no means of per-query values, which pages and comparisons contain.
     args.only_means = args.command == "compare" or args.format == "html"
+    official = OFFICIAL_MEANS if args.only_means else (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
     columns = []
     for text in texts:
         source, *name = re.split(r"\s+as\s+", text.strip(), maxsplit=1)
-        parts = [source] if args.names is None else _expand_name(source, args)
+        parts = [source]
+        if args.names is not None:
+            groups = official if source == "official" else parts
+            parts = [part for group in groups for part in expand_name(group)]
         columns += [_parse_column(part, name, args) for part in parts]
     names = ["run", "query", "n_queries", *(column.name for column in columns)]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise ValueError(f'{repeated[0]} names two columns: use -m "MEASURE as NAME".')
     return columns
-
-
-def _expand_name(text: str, args: Namespace) -> list[str]:
-    """Return the names of single measures that a name or an option of trec_eval selects."""
-    if text != "official":
-        return expand_name(text)
-    parts = OFFICIAL_MEANS if args.only_means else (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
-    return [name for part in parts for name in expand_name(part)]
 
 
 def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:

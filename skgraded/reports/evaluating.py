@@ -503,11 +503,10 @@ def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evalua
         raise ValueError("The runs have no judged query in common: pass missing='count'.")
     n_all = len(set().union(*ids.values()))
     if len(common) < n_all:
-        shortest = min(ids, key=lambda name: len(ids[name]))
         warnings.warn(
             f"The runs contain different queries: {n_all - len(common)} of {n_all} are missing "
-            f"from at least one run and are left out for all runs ({shortest!r} contains only "
-            f"{len(ids[shortest])}). Pass missing='count' to count them.",
+            "from at least one run and are left out for all runs. Pass missing='count' to count "
+            "them.",
             stacklevel=3,
         )
     return {

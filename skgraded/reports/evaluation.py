@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -424,14 +425,10 @@ class Evaluation(Report):
 
 def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
     """Raise an error unless `evaluations` maps at least two names to Evaluations."""
-    if not isinstance(evaluations, Mapping):
+    if not isinstance(evaluations, Mapping) or len(evaluations) < 2:
         raise TypeError(
-            f"Argument {argument} must be a mapping of names to Evaluations, such as "
-            f"{{'bm25': ev1, 'lgbm': ev2}}; got {type(evaluations).__name__}."
-        )
-    if len(evaluations) < 2:
-        raise ValueError(
-            f"The number of systems in {argument} must be ≥ 2; got {len(evaluations)}."
+            f"{argument} must be a mapping of at least two names to Evaluations, such as "
+            f"{{'bm25': ev1, 'lgbm': ev2}}; got {shorten(repr(evaluations), 80)}."
         )
     check_names(evaluations, argument)
     for name, evaluation in evaluations.items():

@@ -1,7 +1,7 @@
 """Prediction-powered means (Angelopoulos, Bates et al. 2023), with the weights of PPI++."""
 
 from bisect import bisect_left
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,12 +80,11 @@ def queries_needed(
     nan if the interval would be wider even if people judged all queries of the judge.
     """
     human_variance, total = variance(human), len(judge) + len(others)
-
-    def suffices(degrees: Any, square: Any) -> Any:
-        return t_reach(degrees + 1, level) * np.sqrt(square) <= half_width
-
     alone = bisect_left(
-        range(total + 1), True, lo=2, key=lambda n: bool(suffices(n - 1, human_variance / n))
+        range(total + 1),
+        True,
+        lo=2,
+        key=lambda n: bool(t_reach(n, level) * np.sqrt(human_variance / n) <= half_width),
     )
     if alone > total:
         return np.nan, np.nan
@@ -97,5 +96,5 @@ def queries_needed(
     weight = np.clip(covariance / ((1 + n / (total - n)) * judge_variance), 0, 1)
     residual = human_variance - 2 * weight * covariance + weight**2 * variance(judge)
     square = weight**2 * judge_variance / (total - n) + np.maximum(residual, 0) / n
-    enough = suffices(n - 2, square)
+    enough = t_reach(n - 1, level) * np.sqrt(square) <= half_width
     return alone, int(n[np.argmax(enough)]) if enough.any() else alone

@@ -65,7 +65,7 @@ def test_values_are_those_of_join_run_and_evaluate():
 
 
 def test_queries_that_a_run_lacks_are_left_out_for_all_runs_with_a_warning():
-    with pytest.warns(UserWarning, match=r"1 of 3 are missing from .*'dense' contains only 2"):
+    with pytest.warns(UserWarning, match="1 of 3 are missing from at least one run"):
         skipped = sg.evaluate_runs(QRELS, {"bm25": BM25, "dense": DENSE}, "rr", missing="skip")
     assert [ev.query_ids.tolist() for ev in skipped.values()] == [["q1", "q2"]] * 2
     assert skipped["bm25"].mean() == {"RR": (1 / 2 + 1) / 2}

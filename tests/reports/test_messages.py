@@ -27,9 +27,9 @@ def compared(*others, **settings):
 
 
 COMPARE = [
-    ("no system", lambda: sg.compare({}), V, "systems in evaluations must be ≥ 2; got 0"),
-    ("one system", lambda: sg.compare({"a": ABC}), V, "evaluations must be ≥ 2; got 1"),
-    ("a list", lambda: sg.compare([ABC, ABC]), T, "evaluations must be a mapping .*got list"),
+    ("no system", lambda: sg.compare({}), T, "evaluations must be a mapping of at least two"),
+    ("one system", lambda: sg.compare({"a": ABC}), T, "evaluations must be a mapping of at"),
+    ("a list", lambda: sg.compare([ABC, ABC]), T, "evaluations must be a mapping .*got "),
     ("another name", lambda: sg.compare({"a": ABC, 1: ABC}), T, "must be strings; got 1"),
     (
         "a lone surrogate",
