@@ -107,7 +107,11 @@ def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
     if args.by is not None:
         table = report.to_frame().fillna({"segment": ""})  # of all queries
     else:
-        table = _tabulate_means(systems if args.intervals else _sort_systems(systems, args), args)
+        # The highest mean of the first measure that is no count comes first.
+        first = min(args.columns, key=lambda column: column.is_count).name
+        means = np.array([report.mean()[first] for report in systems.values()])
+        names = [list(systems)[i] for i in np.argsort(-means, kind="stable")]
+        table = _tabulate_means({name: systems[name] for name in names}, args)
     parts.append(_write_table(table, args, args.caption, args.label))
     return _join_text(parts, _describe_queries(systems), args)
 
@@ -139,14 +143,6 @@ def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespac
     else:
         lines.append("For a sentence per pair, use --format html; for all values, csv or json.")
     return _join_text(parts, lines, args)
-
-
-def _sort_systems(systems: Systems, args: Namespace) -> Systems:
-    """Sort systems by the mean of the first measure that is no count, in descending order."""
-    first = min(args.columns, key=lambda column: column.is_count).name
-    means = [report.mean()[first] for report in systems.values()]
-    names = list(systems)
-    return {names[i]: systems[names[i]] for i in np.argsort(-np.array(means), kind="stable")}
 
 
 def _describe_queries(systems: Systems) -> list[str]:

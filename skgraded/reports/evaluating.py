@@ -182,8 +182,7 @@ def evaluate(
             )
             systems = {name: scores[rows] for name, scores in systems.items()}
     queries.warn_of_row_ids(judgments.sizes)
-    if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
-        warn_of_grades_from_1(judgments)
+    warn_of_grades_from_1(judgments, unjudged_documents)
     evaluations = {
         name: evaluate_judgments(
             measures, judgments, scores, unjudged_documents, n_rows - judgments.n_rows
@@ -227,15 +226,19 @@ def distinct_documents(
     return queries.distinct_rows(codes, judgments.query_ids, document, values, duplicates)
 
 
-def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
+def warn_of_grades_from_1(
+    judgments: Judgments, unjudged_documents: str | None = None, stacklevel: int = 3
+) -> None:
     """Warn if all grades are integers ≥ 1, and at least two queries have several distinct grades.
 
-    These are probably star ratings. In click data, all grades may be 1.
+    These are probably star ratings. In click data, all grades may be 1. Unjudged documents that
+    count as irrelevant have grade 0.
     """
     layout = layout_of(judgments)
     present = layout.counts > 0
     grades = layout.levels[present]
-    if grades.min(initial=np.inf) < 1 or (grades != np.rint(grades)).any():
+    has_zeros = layout.n_unknown > 0 and unjudged_documents == "irrelevant"
+    if has_zeros or grades.min(initial=np.inf) < 1 or (grades != np.rint(grades)).any():
         return
     if np.count_nonzero(layout.sum_levels(present.astype(int)) > 1) >= 2:
         warnings.warn(
@@ -449,8 +452,7 @@ def evaluate_joined(
     starts = np.append(0, np.cumsum(joined.sizes[is_measured]))
     query_ids = judgments.query_ids[is_measured]
     truth = Judgments(Truth(joined.grade, joined.grade.dtype, query_ids, None, starts))
-    if not layout_of(truth).n_unknown or unjudged_documents == "drop":  # else some are 0
-        warn_of_grades_from_1(truth, stacklevel=5)
+    warn_of_grades_from_1(truth, unjudged_documents, stacklevel=5)
     return evaluate_judgments(measures, truth, joined.score, unjudged_documents)
 
 
