@@ -144,8 +144,6 @@ def test_formats_of_compare(capsys):
     assert "\n3 queries; 95 % intervals; paired t-test.\n" in out
     values = pd.read_csv(io.StringIO(run(capsys, f"{arguments} --format csv --per-query").out))
     assert values[["a.run", "b.run"]].values.tolist() == [[AP_Q1, 1 / 2], [AP_Q2, 1 / 2], [0, 1]]
-    untested = run(capsys, arguments.removesuffix("t"), "none").out
-    assert "p_value" not in untested and "95 % intervals; no test.\n" in untested
 
 
 def test_the_baseline_may_be_a_path_or_a_name(files, capsys):

@@ -82,14 +82,6 @@ def drawn(test="auto", *, rng=0, **settings):
     return {"test": test, "rng": rng, **settings}
 
 
-def rows_of(comparison):
-    """Return the rows of a comparison by system, baseline and measure."""
-    return {
-        (row["system"], row["baseline"], row["measure"]): row
-        for row in comparison.to_frame().to_dict("records")
-    }
-
-
 def taken(ev, rows):
     """Return the Evaluation of the queries with these row numbers."""
     return replace(

@@ -63,25 +63,6 @@ def test_values_equal_the_definitions_for_each_user(form, items):
     assert (n_undefined > 0) == (items in ("predicted", range(4)))
 
 
-def test_names_contain_the_settings():
-    def of_neighbors(v, w):
-        return 0.5
-
-    for settings, name in (
-        ({}, "EDRC"),
-        ({"prior": 0.5}, "EDRC"),
-        ({"prior": 1.0}, "EDRC(prior=1)"),
-        ({"discount": "log2", "prior": 0.3}, "EDRC(discount='log2',prior=0.3)"),
-        ({"prior": of_neighbors}, "EDRC(prior=of_neighbors)"),
-        (
-            {"measures": "EDRC(undefined=nan)", "discount": np.square},
-            "EDRC(discount=square,undefined=nan)",
-        ),
-        ({"measures": sg.PairAccuracy(undefined=1.0), "prior": 0.3}, "PairAccuracy(undefined=1.0)"),
-    ):
-        assert list(sg.evaluate_preferences(PAIRS, GOOD, qid=USERS, **settings).per_query) == [name]
-
-
 # Undefined queries and weights -------------------------------------------------------------------
 
 

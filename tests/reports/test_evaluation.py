@@ -318,22 +318,6 @@ def test_differences_pair_queries_by_id():
     assert not first.minus(first).per_query["RR"].any()
 
 
-@pytest.mark.parametrize(
-    "other, message",
-    [
-        ((["a", "c"], {"AP": [0.5, 1]}), "'other' has no values for 1 of the 2 queries"),
-        ((["a", "b"], {"RR": [0.5, 1]}), "'other' was evaluated with RR, but 'self'"),
-    ],
-)
-def test_differences_of_other_queries_or_measures_are_refused(other, message):
-    ev = sg.Evaluation(["a", "b"], {"AP": [0.5, 1]})
-    with pytest.raises(ValueError, match=message):
-        ev.minus(sg.Evaluation(*other))
-    message = "'other' and 'self' have different weights, such as 2 and 1 for query 'b'"
-    with pytest.raises(ValueError, match=message):
-        ev.minus(replace(ev, weights=[1, 2]))
-
-
 # Output ------------------------------------------------------------------------------------------
 
 
@@ -359,9 +343,8 @@ def test_json_restores_ids_of_any_plain_type():
         assert_same_report(through_json(two), two)
 
 
-def cells_of(line, by=r"\|"):
-    line = line.removesuffix(r" \\")
-    return [cell.strip() for cell in re.split(rf"(?<!\\){by}", line.strip("| "))]
+def cells_of(line):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("| "))]
 
 
 AWKWARD = ["a|b", "50%", "x_1", "R&D <b>", "{$#~^}\\", "007", "two\nlines", "_x_", "[3mm]"]
@@ -384,23 +367,6 @@ def test_markdown_is_a_table_for_any_ids():
         ["two lines", "0.2500"],
         [r"\_x\_", "1.0000"],
         [r"\[3mm\]", "0.5000"],
-    ]
-
-
-def test_latex_is_a_table_for_any_ids():
-    lines = tables.latex(TABLE).splitlines()
-    assert lines[0] == r"\begin{tabular}{lr}" and lines[-1] == r"\end{tabular}"
-    assert lines[2] == r"query\_id & AP \\"
-    assert [cells_of(line, "&") for line in lines[4:-2]] == [
-        [r"a\textbar{}b", "1.0000"],
-        [r"50\%", "0.5000"],
-        [r"x\_1", "0.3333"],
-        [r"R\&D \textless{}b\textgreater{}", "nan"],
-        [r"\{\$\#\textasciitilde{}\textasciicircum{}\}\textbackslash{}", "1.0e-09"],
-        ["007", "0.0000"],
-        ["two lines", "0.2500"],
-        [r"\_x\_", "1.0000"],
-        ["{[}3mm{]}", "0.5000"],  # after the end of a row, [3mm] would be an option of LaTeX
     ]
 
 
@@ -434,12 +400,10 @@ def dated():
     return sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=np.repeat(DAYS, 2), measures="rr")
 
 
-def test_dates_remain_dates_in_json_and_pages_even_in_tuples(dated):
+def test_dates_remain_dates_in_json_even_in_tuples(dated):
     assert_same_report(through_json(dated), dated)
-    assert '"ids":["2026-01-02T00:00:00.000000000"' in dated.to_html()
     pairs = replace(dated, query_ids=ids_of([("a", day) for day in DAYS]))
     assert_same_report(through_json(pairs), pairs)
-    assert "2026-01-02" in pairs.to_html()
     days = replace(dated, query_ids=ids_of([date(2026, 1, 2), date(2026, 1, 1)]))
     with pytest.raises(TypeError, match="Cannot write datetime.date.2026, 1, 2. of type date"):
         days.to_json()

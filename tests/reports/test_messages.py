@@ -91,6 +91,18 @@ COMPARE = [
     ("resamples", lambda: compared(n_resamples=0), V, "n_resamples must be at least 100"),
     ("half a resample", lambda: compared(n_resamples=9.5), V, "n_resamples must be an integer"),
     ("rng", lambda: compared(rng=1.5), T, "rng must be .*1.5"),
+    (
+        "minus other queries",
+        lambda: ABC.minus(ap([1, 0], [0, 1])),
+        V,
+        "'other' has no values for 1 of the 3 queries of 'self'",
+    ),
+    (
+        "minus other weights",
+        lambda: ABC.minus(ap([1, 0, 1], weights=np.array([1.0, 1, 2]))),
+        V,
+        "'other' and 'self' have different weights, such as 2 and 1 for query 2",
+    ),
 ]
 
 # evaluate and Evaluation -------------------------------------------------------------------------

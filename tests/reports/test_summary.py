@@ -246,4 +246,3 @@ def test_a_summary_without_queries():
     assert np.isnan(nothing.mean()["AP"]) and np.isnan(nothing.quantile(0.5)["AP"])
     assert nothing.worst().empty
     assert sg.Summary.from_json(nothing.to_json()) == nothing
-    assert nothing.to_html() and nothing._repr_html_()
