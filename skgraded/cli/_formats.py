@@ -113,7 +113,7 @@ def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
         names = [list(systems)[i] for i in np.argsort(-means, kind="stable")]
         table = _tabulate_means({name: systems[name] for name in names}, args)
     parts.append(_write_table(table, args, args.caption, args.label))
-    return _join_text(parts, _describe_queries(systems), args)
+    return _join_text(parts, _describe_undefined(systems), args)
 
 
 def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespace) -> str:
@@ -136,7 +136,7 @@ def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespac
         f"{counted(comparison.n_queries, 'query', 'queries')}; "
         f"{percent_text(comparison.level)} intervals; "
         f"{describe_procedure(comparison)}.",
-        *_describe_queries(systems),
+        *_describe_undefined(systems),
     ]
     if has_few_pairs:
         lines += [f"- {sentence}" for sentence in comparison.sentences()]
@@ -145,29 +145,17 @@ def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespac
     return _join_text(parts, lines, args)
 
 
-def _describe_queries(systems: Systems) -> list[str]:
-    """Return lines about means over different queries, and the numbers of undefined queries."""
-    lines = []
-    query_ids = {
-        frozenset(plain_list(report.query_ids))
-        for report in systems.values()
-        if isinstance(report, Evaluation)
-    }
-    if len(query_ids) > 1:
-        lines.append(
-            "The runs contain different queries (see n_queries), so their means cannot be "
-            "compared: use -c to count missing queries as empty rankings."
-        )
+def _describe_undefined(systems: Systems) -> list[str]:
+    """Return a line with the numbers of undefined queries, or no line if there are none."""
     numbers = {
         name: ", ".join(f"{key} {n}" for key, n in report.n_undefined.items() if n)
         for name, report in systems.items()
     }
     if len(systems) > 1 and len(set(numbers.values())) == 1:
         numbers = {"each system": next(iter(numbers.values()))}
-    if any(numbers.values()):
-        texts = "; ".join(f"{name}: {text}" for name, text in numbers.items() if text)
-        lines.append(f"Undefined queries (their value is the parameter undefined): {texts}.")
-    return lines
+    texts = "; ".join(f"{name}: {text}" for name, text in numbers.items() if text)
+    line = f"Undefined queries (their value is the parameter undefined): {texts}."
+    return [line] if texts else []
 
 
 # CSV, JSON and pages -----------------------------------------------------------------------------

@@ -435,8 +435,27 @@ def evaluate_each_run(
             run = run.without_identical_ids()
         joined = index.join(run, missing == "count", unjudged == "raise", ties, "keep")
         evaluations[name] = evaluate_joined(joined, judgments, measures, unjudged_documents)
-        if differences := _describe_queries(joined, judgments, run, missing):
-            notes.append((joined.missing.sum(), f"{name}: {differences}."))
+        sides = (
+            (
+                joined.missing,
+                judgments.query_ids,
+                "judged queries are missing from the run",
+                FATES[missing],
+            ),
+            (
+                joined.unjudged,
+                run.query_ids,
+                "queries of the run have no judgments",
+                "are left out",
+            ),
+        )
+        texts = [
+            f"{mask.sum()} of {len(mask)} {place} (the first is {plain(ids[mask][0])!r}) and {fate}"
+            for mask, ids, place, fate in sides
+            if mask.any()
+        ]
+        if texts:
+            notes.append((joined.missing.sum(), f"{name}: {'; '.join(texts)}."))
         if missing == "raise" and joined.missing.any():
             raise ValueError(notes[-1][1])
         del run, joined  # free the memory of large runs
@@ -454,24 +473,6 @@ def evaluate_joined(
     truth = Judgments(Truth(joined.grade, joined.grade.dtype, query_ids, None, starts))
     warn_of_grades_from_1(truth, unjudged_documents, stacklevel=5)
     return evaluate_judgments(measures, truth, joined.score, unjudged_documents)
-
-
-def _describe_queries(joined: Joined, judgments: Entries, run: Entries, missing: str) -> str:
-    """Describe the judged queries that a run lacks, and its queries without judgments."""
-    sides = (
-        (
-            joined.missing,
-            judgments.query_ids,
-            "judged queries are missing from the run",
-            FATES[missing],
-        ),
-        (joined.unjudged, run.query_ids, "queries of the run have no judgments", "are left out"),
-    )
-    return "; ".join(
-        f"{mask.sum()} of {len(mask)} {place} (the first is {plain(ids[mask][0])!r}) and {fate}"
-        for mask, ids, place, fate in sides
-        if mask.any()
-    )
 
 
 def _runs_by_name(runs: Any) -> Mapping[str, Any]:
@@ -588,8 +589,6 @@ def evaluate_preferences(
     0      ann  0.4286        0.6667      0.3333
     1      bob -1.0000        0.0000     -1.0000
     """
-    if qid is None:
-        raise ValueError("qid is required: pass the query id of each pair in true_pairs.")
     named, weights = check_preference_measures(measures, discount, prior), None
     codes, query_ids = queries.query_codes(qid, expected="true_pairs")
     if sample_weight is not None:

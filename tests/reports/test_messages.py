@@ -283,7 +283,7 @@ PREFERENCES = [
         "Pass 'discount' and 'prior' as arguments",
     ),
     ("no measure", lambda: preferences(measures=[]), V, "measures is empty"),
-    ("no user", lambda: preferences(qid=None), V, "qid is required"),
+    ("no user", lambda: preferences(qid=None), T, "qid must be an array .* got None"),
     ("few users", lambda: preferences(qid=USERS[:2]), V, "qid has 2 rows, but true_pairs has 3"),
     ("prior", lambda: preferences(prior=2), V, "prior must be a finite number"),
     ("discount", lambda: preferences(discount="square"), V, "discount must be one of"),
