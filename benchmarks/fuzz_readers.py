@@ -1,6 +1,6 @@
 """Read hostile files with every reader; each must return plain Python's table or raise our error.
 
-    python benchmarks/fuzz_readers.py               # 20,000 files per reader, some minutes
+    python benchmarks/fuzz_readers.py               # 20,000 files per reader, 2 minutes
     python benchmarks/fuzz_readers.py --files 1000 --seed 7
 
 Random bytes, lines with hostile words, truncated and damaged gzip files; see

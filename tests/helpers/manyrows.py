@@ -38,16 +38,6 @@ def digests(seed=0):
     return [value.tobytes().hex()[:2000] + float(value.sum()).hex() for value in values]
 
 
-def threads_where(setting):
-    """Return the number of threads in this process with this value of OMP_NUM_THREADS."""
-    from unittest.mock import patch
-
-    from skgraded._kernels.threads import n_threads
-
-    with patch.dict("os.environ", OMP_NUM_THREADS=setting):
-        return n_threads()
-
-
 def digests_after_fork():
     """Return digests of three calls in forked pool workers and of a call in a child of ``os.fork``.
 

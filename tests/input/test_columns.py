@@ -1,6 +1,7 @@
 """Columns of numbers are never rounded silently."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from lightgbm import LGBMRegressor
 from sklearn.linear_model import Ridge
@@ -67,6 +68,8 @@ def test_every_function_reads_float32_grades_as_decimals(read):
         np.array([-BIG - 2, -BIG - 1, -BIG]),
         np.array([2**64 - 3, 2**64 - 2, 2**64 - 1], dtype=np.uint64),
         [BIG, BIG + 1, BIG + 2],
+        pd.Series([BIG, BIG + 1, BIG + 2]),
+        pd.Series(np.array([1, 2, 3]) + 1_700_000_000_000_000_000),  # times in nanoseconds
     ],
     ids=str,
 )
@@ -74,10 +77,3 @@ def test_scores_that_float64_would_round_are_ranked_exactly(scores):
     assert sg.RR()([0, 1, 0], scores) == 1 / 2
     assert sg.RR()([0, 0, 1], scores) == 1
     assert sg.RR()([1, 0, 0], scores) == 1 / 3
-
-
-def test_timestamps_in_nanoseconds_are_ranked_exactly():
-    pandas = pytest.importorskip("pandas")
-    stamps = pandas.Series(np.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_002]))
-    assert sg.RR()([0, 1], stamps) == 1
-    assert sg.RR()([1, 0], stamps) == 1 / 2

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from skgraded._input.progress import counting_bar, progress_bar
+from skgraded._input.progress import progress_bar
 
 pytest.importorskip("tqdm")
 
@@ -16,14 +16,3 @@ def test_a_bar_is_shown_in_notebooks_but_not_in_files(monkeypatch, capsys, is_no
         monkeypatch.setitem(sys.modules, "ipykernel", sys)  # any module: only its name counts
     assert list(progress_bar("abc", desc="letters")) == ["a", "b", "c"]
     assert ("letters" in capsys.readouterr().err) == is_notebook
-
-
-@pytest.mark.parametrize("is_shown", [False, True])
-def test_a_counting_bar_counts_the_reported_steps(monkeypatch, is_shown):
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    with counting_bar(is_shown, 5, desc="things") as report:
-        report(2)
-        report(3)
-    assert (getattr(report, "__self__", None) is not None) == is_shown
-    if is_shown:
-        assert (report.__self__.n, report.__self__.total) == (5, 5)

@@ -1,6 +1,5 @@
 """Warnings about pandas objects whose rows have the same labels in a different order."""
 
-import pickle
 import re
 import warnings
 
@@ -113,9 +112,3 @@ def test_two_arguments_that_differ_from_a_third_are_compared():
     columns = Columns(pd.Index(INDEXES["strings"]), "s")
     with pytest.warns(UserWarning, match="^qid and y_score have the same row labels"):
         sg.evaluate(columns.y.reset_index(drop=True), columns.s, qid=columns.q)
-
-
-def test_pickled_judgments_contain_no_labels():
-    labeled = Columns(pd.Index(INDEXES["strings"])).y
-    first, second = (len(pickle.dumps(sg.Judgments(y, qid=QID))) for y in (labeled, Y))
-    assert first == second

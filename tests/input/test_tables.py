@@ -52,28 +52,6 @@ def test_columns_of_any_table_are_read_by_name(kind):
         sg.evaluate("grade", "scor", qid="query", data=data)
 
 
-@pytest.mark.parametrize("kind", NAMED)
-def test_a_log_of_clicks_may_be_any_table(kind):
-    columns = {
-        "clicked": [1, 0, 1, 1] * 10,
-        "position": [1, 2, 1, 2] * 10,
-        "item": list("abba") * 10,
-        "query": ["q"] * 40,
-    }
-    names = {"qid": "query", "item": "item", "data": NAMED[kind](columns), "n_resamples": 0}
-    bias = sg.position_bias("clicked", "position", **names)
-    assert (
-        bias.examination.tolist()
-        == sg.position_bias(
-            columns["clicked"],
-            columns["position"],
-            qid=columns["query"],
-            item=columns["item"],
-            n_resamples=0,
-        ).examination.tolist()
-    )
-
-
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_ranker_reads_queries_and_features_by_name(kind):
     X, y, qid = toy_data()

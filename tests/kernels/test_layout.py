@@ -1,4 +1,4 @@
-"""Grade levels, numbered ids, ideal orders and pieces, also at the limits of tables."""
+"""Grade levels, numbered ids and ideal orders, also at the limits of tables."""
 
 import time
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import skgraded as sg
-from skgraded._kernels import layout
 from skgraded.judgments import layout_of
 
 
@@ -94,21 +93,3 @@ def test_sums_over_many_levels_equal_sums_over_all_pairs(n):
     expected = sums.sum() + (sum(others) - sums[swap].sum()) / 2
     assert sg.MuAP()(ranked, tied) == pytest.approx(expected, rel=1e-14)
     assert sg.MuAP()(ranked, tied) != sg.MuAP()(ranked, scores)
-
-
-@pytest.mark.parametrize("n_rows, n", [(0, 3), (1, 1), (1000, 1), (1000, 7), (50, 5000)])
-def test_all_rows_of_a_value_are_in_the_same_piece(n_rows, n):
-    values = np.random.default_rng(n).integers(0, 2**63, 20, dtype=np.uint64)
-    values = values[np.random.default_rng(1).integers(0, 20, n_rows)]
-    order, sizes = layout.order_by_hash(values, n)
-    assert sorted(order.tolist()) == list(range(n_rows)) and len(sizes) == n
-    pieces = np.split(order, np.cumsum(sizes)[:-1])
-    assert all((np.diff(rows) > 0).all() for rows in pieces)  # in the order of the rows
-    held = [set(values[rows].tolist()) for rows in pieces]
-    assert sum(map(len, held)) == len(set(values.tolist()))  # each value in one piece
-
-
-def test_pieces_have_similar_sizes():
-    for values in (np.arange(100_000), np.arange(100_000) << 32, -np.arange(100_000)):
-        _, sizes = layout.order_by_hash(values.astype(np.int64).view(np.uint64), 64)
-        assert abs(sizes / (100_000 / 64) - 1).max() < 0.15

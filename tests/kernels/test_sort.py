@@ -36,7 +36,7 @@ CUT_OFFS = (1, 2, 19, 20, 21, 22)  # up to 20, a sample of the scores excludes d
 
 
 @pytest.mark.parametrize("n", [127, 128, 129])  # the last index 126 is 0b1111110
-def test_a_tie_at_the_cut_off_reaches_to_the_last_row(n):
+def test_a_tie_at_the_cut_off_reaches_to_the_last_row_and_later_documents_do_not_count(n):
     for k in CUT_OFFS:
         scores = np.zeros(n)
         scores[: k - 1], scores[[k - 1, n - 1]] = 2, 1
@@ -45,11 +45,6 @@ def test_a_tie_at_the_cut_off_reaches_to_the_last_row(n):
         assert sg.Precision(k=k)(grades, scores) == pytest.approx(1 / 2 / k)
         assert sg.Precision(k=k, ties="ordinal")(grades, scores) == 0
         assert sg.RR(k=k, ties="best")(grades, scores) == 1 / k
-
-
-@pytest.mark.parametrize("n", [127, 128, 129])
-def test_the_document_after_the_cut_off_does_not_count(n):
-    for k in CUT_OFFS:
         scores = np.random.default_rng(n + k).permutation(n)
         for place, expected in ((k, 1 / k), (k + 1, 0.0)):
             assert sg.RR(k=k)(scores == n - place, scores) == expected

@@ -124,31 +124,13 @@ def test_omp_num_threads_sets_the_number_of_threads(setting, expected, use):
     assert n_threads() == (allowed if expected is None else expected)
 
 
-def test_a_worker_of_a_thread_pool_has_one_thread(use):
+def test_workers_of_thread_pools_and_process_pools_have_one_thread(use):
     use("3")
     with ThreadPool(1) as pool:
         assert pool.apply(n_threads) == 1
+    with joblib.parallel_config("loky", inner_max_num_threads=3):
+        assert joblib.Parallel(n_jobs=2)([joblib.delayed(n_threads)()] * 2) == [1, 1]
     assert n_threads() == 3
-
-
-def test_a_worker_process_has_one_thread_for_any_value_of_omp_num_threads():
-    jobs = [joblib.delayed(manyrows.threads_where)("3")] * 2
-    assert joblib.Parallel(n_jobs=2, backend="loky")(jobs) == [1, 1]
-    assert manyrows.threads_where("3") == 3
-
-
-def test_all_threads_work_at_once_and_every_query_is_processed_once(use):
-    use("3")
-    together = threading.Barrier(3, timeout=30)
-    waited = threading.local()
-
-    def work(first, last):
-        if not hasattr(waited, "here"):  # the first chunk of a thread waits for the other threads
-            waited.here = together.wait()
-        return range(first, last)
-
-    queries = [query for chunk in run_chunks(work, STARTS) for query in chunk]
-    assert sorted(queries) == list(range(len(STARTS) - 1))
 
 
 @pytest.mark.parametrize("where", ["the calling thread", "another"])
