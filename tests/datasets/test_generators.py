@@ -31,16 +31,6 @@ def _out_of_fold_scores(X, y, qid):
         {},
         {"n_levels": 2, "random_state": 1},
         {"n_documents": 10, "n_features": 3},
-        *(
-            pytest.param(parameters, marks=pytest.mark.nightly)
-            for parameters in (
-                {"n_levels": 3},
-                {"n_levels": 10},
-                {"n_documents": 30, "n_features": 15},
-                {"n_documents": 120},
-                {"n_features": 50},
-            )
-        ),
     ],
     ids=str,
 )
@@ -57,15 +47,8 @@ def test_types_and_shapes():
     assert X.dtype == np.float64 and np.isfinite(X).all()
     assert np.issubdtype(y.dtype, np.integer) and np.issubdtype(qid.dtype, np.integer)
     assert X.shape == (len(y), 4) and y.shape == qid.shape
-    for n_features in (1, 2):
-        X, y, _ = make_ranking(n_features=n_features, random_state=0)
-        assert X.shape[1] == n_features and np.unique(y).tolist() == [0, 1, 2, 3, 4]
-    X, y, _ = make_ranking(np.int64(3), 4.0, np.uint8(2), np.int32(3), random_state=0)
-    assert X.shape[1] == 2 and y.max() == 2
     # The rows of a query are contiguous, and every query has rows.
-    qid = make_ranking(n_queries=50, n_documents=3, random_state=1)[2]
-    assert (np.diff(qid) >= 0).all()
-    assert np.unique(qid).tolist() == list(range(50))
+    assert (np.diff(qid) >= 0).all() and np.unique(qid).tolist() == list(range(30))
 
 
 def test_sizes_vary_around_n_documents():
@@ -93,12 +76,6 @@ def test_higher_grades_are_rarer(n_levels):
     assert (np.diff(counts) < 0).all()
 
 
-def test_few_generated_queries_lack_a_relevant_document():
-    _, y, qid = make_ranking(2000, random_state=0)
-    nothing = np.bincount(qid, weights=y) == 0
-    assert 0 < nothing.mean() < 0.03
-
-
 # Swapped rankings ---------------------------------------------------------------------------------
 
 
@@ -106,6 +83,9 @@ def test_by_default_100_rankings_of_100_documents_with_10_levels():
     grades = make_swapped_rankings()
     assert grades.shape == (100, 100) and np.issubdtype(grades.dtype, np.integer)
     assert np.unique(grades).tolist() == list(range(10))
+    for uniform in (True, False):  # Without swaps, the order is ideal.
+        grades = make_swapped_rankings(n_swaps=0, n_rankings=5, uniform=uniform, random_state=0)
+        assert (np.diff(grades) <= 0).all()
 
 
 def test_sizes_of_uniform_levels_differ_by_at_most_one():
@@ -114,14 +94,10 @@ def test_sizes_of_uniform_levels_differ_by_at_most_one():
             assert np.bincount(ranking).tolist() == [100 / n_levels] * n_levels
     for n_documents, n_levels in ((5, 2), (100, 7), (100, 99), (11, 10)):
         counts = np.bincount(make_swapped_rankings(n_documents, n_levels, n_rankings=1)[0])
-        assert len(counts) == n_levels
-        assert set(counts) == {n_documents // n_levels, n_documents // n_levels + 1}
-
-
-@pytest.mark.parametrize("uniform", [True, False])
-def test_without_swaps_the_order_is_ideal(uniform):
-    grades = make_swapped_rankings(n_swaps=0, n_rankings=5, uniform=uniform, random_state=0)
-    assert (np.diff(grades) <= 0).all()
+        assert len(counts) == n_levels and set(counts) == {
+            n_documents // n_levels,
+            n_documents // n_levels + 1,
+        }
 
 
 def test_a_swap_exchanges_any_two_positions_equally_often():
@@ -137,14 +113,12 @@ def test_swaps_are_applied_one_after_another():
         assert make_swapped_rankings(2, 2, n_swaps, n_rankings=3).tolist() == [order] * 3
 
 
-def test_more_swaps_lower_the_value_and_many_give_a_random_order():
+def test_more_swaps_lower_the_value():
     scores, values = np.tile(-np.arange(100), 100), []
     for n_swaps in (0, 5, 20, 50, 99):
         grades = make_swapped_rankings(n_swaps=n_swaps, random_state=0)
         values.append(sg.MuAP()(grades.ravel(), scores, group=[100] * 100))
     assert (np.diff(values) < -0.03).all()
-    grades = make_swapped_rankings(50, 5, n_swaps=500, n_rankings=4000, random_state=0)
-    np.testing.assert_allclose(grades.mean(axis=0), 2, atol=5 * np.sqrt(2 / 4000))
 
 
 def test_nonuniform_rankings_have_at_least_two_grade_levels():

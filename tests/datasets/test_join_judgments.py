@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_reports import HOSTILE
 
 from skgraded.datasets import join_judgments
 
@@ -84,15 +83,6 @@ def test_rows_equal_a_join_by_dictionaries(first, second, run):
     changes = [q for i, q in enumerate(queries) if not i or queries[i - 1] != q]
     order = dict.fromkeys(q for name in nested for q in nested[name])
     assert changes == [query for query in order if query in judged]
-
-
-def test_hostile_names_and_ids():
-    ids = [name for name in HOSTILE if isinstance(name, str)]
-    judges = {name: {name: {other: 1 for other in ids} for name in ids} for name in ids[:3]}
-    joined = join_judgments(judges, {name: {ids[0]: {ids[1]: 2.0}} for name in ids})
-    assert list(joined.y_judges) == ids[:3] and list(joined.y_scores) == ids
-    assert joined.qid.tolist() == [name for name in ids for _ in ids]
-    assert joined.doc_id.tolist() == ids * len(ids)
 
 
 def test_ids_may_be_of_any_type():

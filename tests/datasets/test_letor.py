@@ -78,19 +78,13 @@ def test_rows_without_features_and_queries_that_alternate(write):
     assert read_letor(write("1 qid:1\n0 qid:1 3:1\n")).X.toarray().tolist() == [[0] * 3, [0, 0, 1]]
     assert read_letor(write("1 qid:1\n0 qid:1\n")).X.shape == (2, 0)
     assert read_letor(write("1 qid:1\n0 qid:1\n"), n_features=2).X.shape == (2, 2)
+    assert read_letor(write("1 qid:1 2147483647:5\n")).X.shape == (1, 2**31 - 1)
 
 
 def test_missing_and_infinite_features_and_negative_grades_are_kept(write):
     data = read_letor(write("-1 qid:1 1:nan 2:-inf 3:0\n"))
     np.testing.assert_array_equal(data.X.toarray(), [[np.nan, -np.inf, 0]])
     assert data.y.tolist() == [-1]
-
-
-def test_n_features_adds_empty_columns(write):
-    path = write("1 qid:1 2:5\n")
-    assert read_letor(path).X.shape == read_letor(path, n_features=2).X.shape == (1, 2)
-    assert read_letor(path, n_features=4).X.toarray().tolist() == [[0, 5, 0, 0]]
-    assert read_letor(write("1 qid:1 2147483647:5\n")).X.shape == (1, 2**31 - 1)
 
 
 def _random_lines(n, rng):
@@ -142,12 +136,6 @@ def test_indices_may_begin_at_0(is_dumped_from_0, rows_with_first_column, tmp_pa
             assert data.y.tolist() == y.tolist() and data.qid.tolist() == [*map(str, qid)]
     exact = read_letor(path, 12, zero_based=is_dumped_from_0)
     np.testing.assert_array_equal(exact.X.toarray(), X)
-
-
-def test_blocks_of_comments_are_skipped(monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK", 100)
-    data = read_letor(io.BytesIO(b"# c\n" * 100 + b"1 qid:1 2:1\n" + b"\n" * 300))
-    assert data.y.tolist() == [1] and data.X.shape == (1, 2)
 
 
 def test_numbers_are_read_exactly(write):

@@ -8,7 +8,6 @@ from itertools import product
 
 import pytest
 
-import skgraded as sg
 from skgraded.datasets import (
     join_judgments,
     join_run,
@@ -619,11 +618,3 @@ JUDGES = {"human": DICTS, "model": DICTS}
 def test_join_judgments_names_the_judge_or_the_run(qrels, runs, error, message):
     with pytest.raises(error, match=message):
         join_judgments(qrels, runs)
-
-
-def test_measures_of_qrels_and_a_run_recommend_join_run():
-    bunches = read_qrels(io.BytesIO(QRELS)), read_run(io.BytesIO(RUN))
-    for score in (sg.evaluate, sg.AP(), sg.AP().per_query):
-        for sides in (bunches, (DICTS, SCORES)):
-            with pytest.raises(TypeError, match=r"rows = skgraded.datasets.join_run\(qrels, run\)"):
-                score(*sides)

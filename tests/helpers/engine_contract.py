@@ -83,27 +83,18 @@ class EngineContract:
     def test_the_summary_and_its_segments_equal_evaluations_in_memory(
         self, engine, partitioning, text, small_steps
     ):
-        frame, rows_of = by_country(table(text=text))
-        summary = engine.measured(
-            parts_of(frame, partitioning), partitioning, by="country", label="Monday"
-        )
+        frame = table(text=text)
+        frame.loc[:99, "weight"] = 0.0
+        frame, rows_of = by_country(frame)
+        parts = parts_of(frame, partitioning, 17)  # Dask merges more than 16 parts in several steps
+        parts = [parts[0][:0], *parts, parts[0][:0]]
+        summary = engine.measured(parts, partitioning, by="country", label="Monday")
         assert list(summary.segments) == sorted(rows_of) and summary.by == "country"
         for name, rows in rows_of.items():
             expected = sg.Summary.of(in_memory(rows), label="Monday")
             assert summary.segments[name].to_json() == expected.to_json()
         expected = sg.Summary.of(in_memory(frame), label="Monday")
         assert replace(summary, by=None, segments=None).to_json() == expected.to_json()
-
-    @pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
-    def test_the_summary_of_many_parts_equals_an_evaluation_in_memory(
-        self, engine, partitioning, small_steps
-    ):
-        """Dask merges more than 16 parts in several steps."""
-        frame = table()
-        frame.loc[:99, "weight"] = 0.0
-        parts = parts_of(frame, partitioning, 17)
-        summary = engine.measured([parts[0][:0], *parts, parts[0][:0]], partitioning)
-        assert summary.to_json() == sg.Summary.of(in_memory(frame)).to_json()
 
     def test_several_systems_in_segments(self, engine):
         frame, rows_of = by_country(table())
@@ -161,21 +152,28 @@ class EngineContract:
             values = engine.values(parts, partitioning)
             assert values["query_id"].tolist() == sorted(expected.query_ids)
 
-    @pytest.mark.parametrize("rule", ["irrelevant", "drop"])
-    def test_unjudged_documents(self, engine, rule):
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"measures": "edrc"},
+            *(
+                {
+                    "measures": ["ndcng@10", "judged@5", "bpref", "ap(undefined=nan)"],
+                    "unjudged_documents": rule,
+                }
+                for rule in ("irrelevant", "drop")
+            ),
+        ],
+        ids=str,
+    )
+    def test_unjudged_documents(self, engine, settings):
         frame = table(80).assign(grade=lambda rows: rows["grade"].mask(rows.index % 3 == 0))
-        measures = ["ndcng@10", "judged@5", "bpref", "ap(undefined=nan)"]
-        settings = {"measures": measures, "unjudged_documents": rule}
         evaluation = sg.evaluate(
             "grade", "score", qid="query", data=frame, sample_weight="weight", **settings
         )
         parts = parts_of(frame, "shuffle")
-        assert engine.measured(parts, **settings) == sg.Summary.of(evaluation)
-
-    def test_a_single_part_with_missing_grades(self, engine):
-        frame = mixed(table(20))
-        frame.loc[::7, "grade"] = None
-        assert engine.measured([frame], measures="edrc") == sg.Summary.of(in_memory(frame, "edrc"))
+        for tables in (parts, [frame]):
+            assert engine.measured(tables, **settings) == sg.Summary.of(evaluation)
 
     @pytest.mark.parametrize("text", [False, True])
     def test_rows_delivered_twice_are_found_and_counted_once(self, engine, text):
@@ -212,6 +210,9 @@ class EngineContract:
         where = f"{engine.part} . (and|to) {engine.part} ."
         with pytest.raises(ValueError, match=f"query {query!r} are not contiguous in {where}"):
             engine.measured(parts, partitioning)
+        if hasattr(engine.module, "evaluate_per_query"):
+            with pytest.raises(Exception, match=f"query {query!r} are not .* {where}"):
+                engine.values(parts, partitioning)
 
     @pytest.mark.parametrize(
         ("column", "argument", "partitioning"),
@@ -259,12 +260,6 @@ class LazyEngineContract(EngineContract):
         assert list(values) == list(expected)
         assert values["query_id"].tolist() == expected["query_id"].tolist()
         assert np.array_equal(values.iloc[:, 1:], expected.iloc[:, 1:], equal_nan=True)
-
-    def test_per_query_values_of_a_split_query_are_an_error(self, engine):
-        query, parts = with_a_split_query(text=True)
-        where = f"{engine.part} . and {engine.part} ."
-        with pytest.raises(Exception, match=f"query {query!r} are not .* {where}"):
-            engine.values(parts, "clustered")
 
     def test_engines_refuse_lambdas_ordinal_ties_and_tables_in_memory(self, engine):
         for function in (engine.measured, engine.per_query):

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from large_tables import COLUMNS, in_memory, mixed, pieces, table, whole_pieces
+from large_tables import in_memory, mixed, pieces, table, whole_pieces
 
 import skgraded as sg
 
@@ -44,6 +44,7 @@ SAME_VALUES = {
     ],
     True: [
         with_type("query", pa.large_string()),
+        lambda rows: with_column(rows, "query", rows["query"].dictionary_encode()),
         lambda rows: rows.select(rows.column_names[::-1]),
     ],
 }
@@ -135,13 +136,6 @@ class FileContract:
         else:
             assert engine.measured(folder, "clustered") == sg.Summary.of(in_memory(frame))
 
-    def test_dictionaries_and_plain_text_are_equal_ids(self, engine, tmp_path):
-        frame = table(40, text=True)
-        first, second = arrow_parts(frame, 2)
-        second = with_column(second, "query", second["query"].dictionary_encode())
-        folder = written(tmp_path, [first, second])
-        assert engine.measured(folder) == sg.Summary.of(in_memory(frame))
-
     @pytest.mark.parametrize("kind", CORRUPT)
     def test_a_corrupt_file_is_named(self, engine, tmp_path, kind):
         written(tmp_path, arrow_parts(table(), 3))
@@ -152,15 +146,6 @@ class FileContract:
         message = "Parquet magic bytes not found|end of stream" if is_unnamed else IN_FILE
         with pytest.raises(Exception, match=message):
             engine.measured(tmp_path, "clustered")
-
-    def test_a_file_that_is_removed_after_listing_is_named(self, engine, tmp_path):
-        if engine.name not in ("dask", "spark"):
-            pytest.skip("only Dask and Spark list files before they read them")
-        folder = written(tmp_path, arrow_parts(table(30), 3))
-        frame = engine.read(str(folder))
-        (folder / IN_FILE).unlink()
-        with pytest.raises(Exception, match=IN_FILE):
-            engine.evaluate(frame, **COLUMNS)
 
     def test_one_query_with_half_of_the_rows(self, engine, small_steps):
         frame = table(200)
