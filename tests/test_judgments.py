@@ -177,13 +177,6 @@ def test_scores_are_not_cached():
     assert sg.RR()(judgments, scores) == 1
 
 
-def test_only_the_results_of_the_last_measures_are_cached():
-    judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
-    for i in range(100):
-        sg.NDCG(gain=lambda grades, i=i: grades * (i + 1))(judgments, [1, 2, 3, 4])
-    assert len(layout_of(judgments)._memory) == 32
-
-
 def test_pickled_judgments_give_the_same_values():
     queries = random_queries(seed=1, n_queries=20, sizes=(1, 9), grades=(0, 1, 2, 4))
     judgments = sg.Judgments(queries.y_true, qid=queries.qid)
@@ -254,25 +247,6 @@ def test_rows_of_a_query_need_not_be_contiguous(dtype):
         assert (layout_of(judgments).order is None) == (last == 9)
         assert judgments.sizes.tolist() == sizes
         np.testing.assert_array_equal(judgments.query_ids[layout_of(judgments).query_of_row], qid)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        list,
-        tuple,
-        np.array,
-        lambda ids: np.array(ids, dtype=float),
-        lambda ids: np.array(ids, dtype=object),
-        lambda ids: np.array(ids) * 10**6,
-        lambda ids: pytest.importorskip("pandas").Series(ids).astype(str),
-    ],
-)
-def test_rows_sorted_by_query_are_not_reordered(make):
-    for ids in ([3], [3, 3], [3, 1, 2], [3, 3, 1], [3, 1, 1, 1, 2, 2]):
-        assert layout_of(sg.Judgments(np.ones(len(ids)), qid=make(ids))).order is None
-    for ids in ([3, 1, 3], [3, 3, 1, 1, 3]):
-        assert layout_of(sg.Judgments(np.ones(len(ids)), qid=make(ids))).order is not None
 
 
 def test_a_missing_id_among_repeated_ids_is_named_by_its_row():

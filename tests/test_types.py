@@ -1,6 +1,5 @@
 """Type checkers find the types of the package in an editable and in a regular installation."""
 
-import inspect
 import subprocess
 import sys
 from importlib import metadata
@@ -58,21 +57,3 @@ def test_mypy_finds_the_public_names_and_their_types(installed, tmp_path):
         assert any(f"use.py:{line}: note:" in shown and text in shown for shown in lines), process
     errors = [shown for shown in lines if ": error: " in shown]
     assert len(errors) == 1 and errors[0].startswith("use.py:8: error: Unexpected keyword"), process
-
-
-def test_signatures_name_array_like_and_not_the_types_that_it_unites():
-    public = [getattr(skgraded, name) for name in skgraded.__all__]
-    methods = [
-        value
-        for cls in public
-        if inspect.isclass(cls)
-        for name, value in inspect.getmembers(cls, callable)
-        if name in ("__init__", "__call__") or not name.startswith("_")
-    ]
-    signatures = [
-        str(inspect.signature(function))
-        for function in public + methods
-        if inspect.isfunction(function) or inspect.ismethod(function)
-    ]
-    assert sum("ArrayLike" in signature for signature in signatures) > 50
-    assert not [signature for signature in signatures if "numpy._typing" in signature]

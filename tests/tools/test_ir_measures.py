@@ -166,14 +166,6 @@ def test_options_that_reproduce_the_order_of_ties_in_ir_measures(name, text):
     assert expected(text, TIED) != pytest.approx(values)  # the mean over all orders
 
 
-def test_an_evaluator_can_evaluate_several_runs():
-    qrels, run = frames()
-    evaluator = ir_measures.evaluator([tool.RR], qrels)
-    first = evaluator.calc_aggregate(run)[tool.RR]
-    other = evaluator.calc_aggregate(run.assign(score=-run["score"]))[tool.RR]
-    assert first != other and evaluator.calc_aggregate(run)[tool.RR] == first
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ast, in ir_measures
 def test_ir_measures_parses_new_names_and_still_parses_built_in_names():
     assert ir_measures.parse_measure("MuAP@10") == tool.MuAP @ 10
