@@ -17,6 +17,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import numpy as np
+import pandas as pd
 import pytest
 
 # Test files import the helpers (oracle, queries, registry, …) and the conformance suite by name.
@@ -94,32 +95,6 @@ def data_dir():
     return Path(folder)
 
 
-def _strided(values):
-    padded = np.full((len(values), 3), np.nan)
-    padded[:, 1] = values
-    return padded[:, 1]
-
-
-def _read_only(values):
-    array = np.array(values, dtype=float)
-    array.flags.writeable = False
-    return array
-
-
-def _memory_view(values):
-    return memoryview(np.array(values, dtype=float))
-
-
-def _pandas_series(values, dtype, index=None):
-    pandas = pytest.importorskip("pandas")
-    return pandas.Series(values, dtype=dtype, index=index)
-
-
-def _odd_index(values):
-    # The labels decrease and repeat, so they must be ignored.
-    return _pandas_series(values, float, index=[i // 2 for i in range(len(values), 0, -1)])
-
-
 def _polars_series(values, dtype):
     polars = pytest.importorskip("polars")
     return polars.Series("grade", values, dtype=getattr(polars, dtype))
@@ -143,18 +118,21 @@ COLUMN_KINDS = {
     "big-endian int": lambda values: np.array(values, dtype=">i4"),
     "bool": lambda values: np.array(values, dtype=bool),
     "object": lambda values: np.array([int(value) for value in values], dtype=object),
-    "strided": _strided,
+    "strided": lambda values: np.repeat(np.array(values, dtype=float), 3)[::3],
     "reversed view": lambda values: np.array(values[::-1], dtype=float)[::-1],
-    "read-only": _read_only,
-    "memoryview": _memory_view,
-    "pandas float": lambda values: _pandas_series(values, float),
-    "pandas int": lambda values: _pandas_series(values, int),
-    "pandas bool": lambda values: _pandas_series(values, bool),
-    "pandas Int64": lambda values: _pandas_series(values, "Int64"),
-    "pandas Float64": lambda values: _pandas_series(values, "Float64"),
-    "pandas boolean": lambda values: _pandas_series([bool(v) for v in values], "boolean"),
-    "pandas object": lambda values: _pandas_series([int(v) for v in values], object),
-    "pandas odd index": _odd_index,
+    "read-only": lambda values: np.frombuffer(np.array(values, dtype=float).tobytes()),
+    "memoryview": lambda values: memoryview(np.array(values, dtype=float)),
+    "pandas float": lambda values: pd.Series(values, dtype=float),
+    "pandas int": lambda values: pd.Series(values, dtype=int),
+    "pandas bool": lambda values: pd.Series(values, dtype=bool),
+    "pandas Int64": lambda values: pd.Series(values, dtype="Int64"),
+    "pandas Float64": lambda values: pd.Series(values, dtype="Float64"),
+    "pandas boolean": lambda values: pd.Series([bool(v) for v in values], dtype="boolean"),
+    "pandas object": lambda values: pd.Series([int(v) for v in values], dtype=object),
+    # Labels that decrease and repeat, which must be ignored
+    "pandas odd index": lambda values: pd.Series(
+        values, dtype=float, index=[i // 2 for i in range(len(values), 0, -1)]
+    ),
     "polars Int64": lambda values: _polars_series(values, "Int64"),
     "polars UInt8": lambda values: _polars_series(values, "UInt8"),
     "polars Float64": lambda values: _polars_series([float(v) for v in values], "Float64"),

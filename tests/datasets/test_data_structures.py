@@ -8,6 +8,8 @@ import sys
 from collections import namedtuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from peers import peer
 
@@ -41,14 +43,6 @@ def triples(by_query):
 
 def table(by_query, names):
     return dict(zip(names, map(list, zip(*triples(by_query), strict=True)), strict=True))
-
-
-def pandas(columns):
-    return pytest.importorskip("pandas").DataFrame(columns)
-
-
-def arrow_batch(columns):
-    return pytest.importorskip("pyarrow").table(columns).to_batches()[0]
 
 
 # Documents of a request, and hits of a response, as OpenSearch and Elasticsearch name them
@@ -91,11 +85,11 @@ JUDGMENTS = {
 QRELS_FORMS = {
     "dicts": QRELS,
     "tuples": [Qrel(*row) for row in triples(QRELS)],
-    "iterator": lambda: (Qrel(*row) for row in triples(QRELS)),
-    "PyTerrier": lambda: pandas(table(QRELS, ["qid", "docno", "label"])),
-    "ir_measures": lambda: pandas(table(QRELS, ["query_id", "doc_id", "relevance"])),
-    "BEIR": lambda: pandas(table(QRELS, ["query-id", "corpus-id", "score"])),
-    "Quepid": lambda: pandas(table(QRELS, ["query", "docid", "rating"])),
+    "iterator": (Qrel(*row) for row in triples(QRELS)),  # is read once
+    "PyTerrier": pd.DataFrame(table(QRELS, ["qid", "docno", "label"])),
+    "ir_measures": pd.DataFrame(table(QRELS, ["query_id", "doc_id", "relevance"])),
+    "BEIR": pd.DataFrame(table(QRELS, ["query-id", "corpus-id", "score"])),
+    "Quepid": pd.DataFrame(table(QRELS, ["query", "docid", "rating"])),
     "rows": [dict(zip(["q_id", "doc-id", "rel"], row, strict=True)) for row in triples(QRELS)],
     "lists": table(QRELS, ["q_id", "docno", "grade"]),
     "_rank_eval": {"requests": REQUESTS, "metric": {"dcg": {"k": 20}}},
@@ -105,14 +99,14 @@ QRELS_FORMS = {
 RUN_FORMS = {
     "dicts": RUN,
     "tuples": [ScoredDoc(*row) for row in triples(RUN)],
-    "PyTerrier": lambda: pandas(
+    "PyTerrier": pd.DataFrame(
         table(RUN, ["qid", "docno", "score"])
         | {"query": ["text of the topic"] * 4, "rank": [0, 1, 0, 1]}
     ),
     "rows": [
         dict(zip(["query-id", "corpus-id", "score"], row, strict=True)) for row in triples(RUN)
     ],
-    "Arrow batch": lambda: arrow_batch(table(RUN, ["query_id", "docno", "score"])),
+    "Arrow batch": pa.table(table(RUN, ["query_id", "docno", "score"])).to_batches()[0],
     "response": {"metric_score": 0.5, "details": DETAILS, "failures": {}},
     "responses": {
         query: {"took": 3, "hits": {"total": {"value": 2}, "hits": hits}}
@@ -122,18 +116,14 @@ RUN_FORMS = {
 }
 
 
-def make(form):
-    return form() if callable(form) else form
-
-
 @pytest.mark.parametrize("form", QRELS_FORMS)
 def test_qrels_of_every_form_with_a_run_of_dicts(form):
-    assert rows(join_run(make(QRELS_FORMS[form]), RUN)) == ROWS
+    assert rows(join_run(QRELS_FORMS[form], RUN)) == ROWS
 
 
 @pytest.mark.parametrize("form", RUN_FORMS)
 def test_runs_of_every_form_with_qrels_of_dicts(form):
-    joined = join_run(QRELS, make(RUN_FORMS[form]))
+    joined = join_run(QRELS, RUN_FORMS[form])
     assert rows(joined) == ROWS
     assert joined.missing.tolist() == ["q3"] and joined.unjudged.tolist() == []
 

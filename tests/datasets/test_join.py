@@ -317,9 +317,6 @@ def test_retrieved_documents_with_the_id_of_the_query_are_dropped():
     expected = [("a", "b", 1, 8), ("a", "a", 2, -math.inf), ("b", "a", 1, -math.inf)]
     assert rows(dropped) == expected
     assert dropped.missing.tolist() == [] and dropped.unjudged.tolist() == ["c"]
-    text = b"".join(f"{q} Q0 {d} 1 {s} s\n".encode() for q in run for d, s in run[q].items())
-    from_file = join_run(qrels, read_run(io.BytesIO(text)), identical_ids="drop")
-    assert rows(from_file) == expected
     numbers = {"qid": [1, 1, 2], "docno": [1, 2, 3], "score": [3, 2, 1]}
     judged = {"qid": [1, 2], "docno": [2, 3], "label": [1, 1]}
     assert join_run(judged, numbers, identical_ids="drop").doc_id.tolist() == [2, 3]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from engine_libraries import library
 from lightgbm import LGBMRanker
-from scripts import EXAMPLES, PNG, needs_optuna, run
+from peers import peer
+from scripts import EXAMPLES, PNG, run
 from sklearn.linear_model import Ridge
 
 import skgraded as sg
@@ -65,7 +66,7 @@ def test_quickstart_reads_files_with_group_sizes(data_dir):
 )
 def test_bad_arguments_are_refused(script, arguments, message):
     if script == "tune_with_optuna.py":
-        needs_optuna()
+        peer("optuna")
     with pytest.raises(SystemExit, match=message):
         run(script, *arguments)
 

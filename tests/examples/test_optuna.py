@@ -8,12 +8,13 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import sklearn
-from scripts import EXAMPLES, needs_optuna, run
+from peers import peer
+from scripts import EXAMPLES, run
 from sklearn.model_selection import GroupKFold
 
 import skgraded as sg
 
-optuna = needs_optuna()
+optuna = peer("optuna")
 TrialState = optuna.trial.TrialState
 example = SimpleNamespace(**runpy.run_path(str(EXAMPLES / "tune_with_optuna.py")))
 

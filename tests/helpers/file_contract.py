@@ -3,7 +3,6 @@
 Only `evaluate_batches` opens the files itself, so the tests of other engines run nightly.
 """
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -154,22 +153,3 @@ class FileContract:
         expected = sg.Summary.of(in_memory(frame))
         assert engine.measured(pieces(mixed(frame), 5)[1:]) == expected
         assert engine.measured(pieces(frame, 12)[1:], "clustered") == expected
-
-    def test_thousands_of_tiny_queries_in_hundreds_of_segments(self, engine, small_steps):
-        rng = np.random.default_rng(0)
-        query = np.repeat(np.arange(3_000), rng.integers(1, 4, 3_000))
-        frame = pd.DataFrame(
-            {
-                "grade": rng.integers(0, 2, len(query)),
-                "score": rng.integers(0, 3, len(query)),
-                "query": query,
-                "weight": 1.0,
-                "country": query % 300,
-            }
-        )
-        summary = engine.measured(pieces(frame, 4)[1:], "clustered", by="country")
-        assert summary.mean() == sg.Summary.of(in_memory(frame)).mean()
-        assert list(summary.segments) == list(range(300))
-        for name in (0, 299):
-            rows = frame[frame["country"] == name]
-            assert summary.segments[name] == sg.Summary.of(in_memory(rows))

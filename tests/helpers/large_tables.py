@@ -45,28 +45,8 @@ def whole_pieces(frame, n):
 
 
 def texts_with_equal_keys():
-    """Return two texts of 16 characters with the same key (`hash_of_bytes` in hashing.h)."""
-
-    def mixed_bits(bits):
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            bits = (bits ^ (bits >> shift)) * factor % 2**64
-        return bits ^ (bits >> 31)
-
-    def after(text):
-        """Return the state of the hash after the first 8 characters."""
-        start = 17 * 0x9E3779B97F4A7C15 % 2**64
-        word = int.from_bytes(text.encode(), "little")
-        return (mixed_bits(start ^ word) + 0x9E3779B97F4A7C15) % 2**64
-
-    ends = {}
-    for i in range(10**8):
-        begin = f"{i:08}"
-        word = after(begin) ^ after("00000000") ^ int.from_bytes(b"00000000", "little")
-        end = word.to_bytes(8, "little")
-        if end.isascii() and end.decode().isprintable():
-            ends[begin + end.decode()] = i
-        if len(ends) == 2:
-            return list(ends)
+    """Return two texts with the same key (`hash_of_bytes` in hashing.h), found by search."""
+    return ["0000000000000000", '00000551<GNa"/$N']
 
 
 def first_rows(frame):

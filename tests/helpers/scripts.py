@@ -7,17 +7,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
-import pytest
 import sklearn
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PNG = b"\x89PNG"
-
-
-def needs_optuna():
-    """Import optuna, or skip the test with the command that installs it."""
-    reason = 'optuna is not installed: pip install "skgraded[peers]"'
-    return pytest.importorskip("optuna", reason=reason)
 
 
 def run(script, *args, **replaced):

@@ -29,11 +29,6 @@ def select(frame, names):
     return frame[names] if isinstance(frame, pd.DataFrame) else frame.select(names)
 
 
-def from_duckdb(columns):
-    """Return a DuckDB relation, whose rows are computed when they are needed."""
-    return duckdb.from_arrow(pa.table(columns))
-
-
 # Functions that convert a dict of columns to each kind of table that `data` accepts
 NAMED = {
     "dict": dict,
@@ -48,7 +43,7 @@ NAMED = {
     "polars, lazy": pl.LazyFrame,
     "Arrow": pa.table,
     "Arrow batch": pa.RecordBatch.from_pydict,
-    "DuckDB": from_duckdb,
+    "DuckDB": lambda columns: duckdb.from_arrow(pa.table(columns)),  # rows are computed later
 }
 
 

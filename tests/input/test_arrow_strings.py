@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from large_tables import texts_with_equal_keys
 
 import skgraded as sg
 
@@ -60,6 +61,7 @@ def chunked(column):
 
 def test_the_keys_of_texts_never_change():
     assert dict(zip(KEYS, keys(pa.array(list(KEYS))).tolist(), strict=True)) == KEYS
+    assert len(set(keys(pa.array(texts_with_equal_keys())).tolist())) == 1
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
