@@ -87,24 +87,20 @@ def is_module(name):
 @cache
 def imports_of(path):
     """(line, module, name or None) of each import from the package."""
-    return list(_imports_of(path))
-
-
-def _imports_of(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    imports = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
         if isinstance(node, ast.Import):
-            result = [(alias.name, None) for alias in node.names]
+            names = [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} a relative import"
-            result = [(node.module, alias.name) for alias in node.names]
-        else:
-            continue
-        for module, name in result:
+            names = [(node.module, alias.name) for alias in node.names]
+        for module, name in names:
             if module.split(".")[0] == "skgraded" and (module, name) != VERSION:
                 if name is not None and is_module(f"{module}.{name}"):
                     module, name = f"{module}.{name}", None
-                yield node.lineno, module, name
+                imports.append((node.lineno, module, name))
+    return imports
 
 
 def room_of(module):

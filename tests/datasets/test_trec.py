@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from doubles import doubles
 
-from skgraded.datasets import entries, read_qrels, read_run, text_files, trec
+from skgraded.datasets import entries, read_qrels, read_run, text_files
 
 BOM = b"\xef\xbb\xbf"
 QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
@@ -133,15 +133,9 @@ def test_duplicates_are_found_in_any_order_of_the_queries(piece, monkeypatch):
     for order in (range(len(pairs)), rng.permutation(len(pairs))):
         lines = [f"{pairs[i][0]} 0 d{pairs[i][1]} {i % 3}\n" for i in order]
         twice = [*lines[:20], lines[3], *lines[20:], lines[30], lines[3]]
-        table = trec.read_qrels_table(io.BytesIO("".join(twice).encode()))
-        rows = zip(table.query_ids[table.query_codes], table.document, table.numbers, strict=True)
+        qrels = read_qrels(io.BytesIO("".join(twice).encode()))
+        rows = zip(qrels.query, qrels.document, qrels.grade, strict=True)
         assert [f"{q} 0 {d} {grade:g}\n" for q, d, grade in rows] == lines
-        n = len(lines)
-        assert [table.place(row) for row in (19, 20, n - 1)] == [
-            "line 20",
-            "line 22",
-            f"line {n + 1}",
-        ]
         run = "".join(f"{q} Q0 {d} 1 0 s\n" for q, _, d, _ in map(str.split, twice))
         with pytest.raises(ValueError, match="line 21: query .* already contains .* at line 4"):
             read_run(io.BytesIO(run.encode()))

@@ -44,17 +44,6 @@ def test_quickstart_finds_rankers_that_are_better_than_chance():
     assert len(worst) == 1 + 5
 
 
-@pytest.mark.nightly  # the session `examples` of noxfile.py also reads these files
-def test_quickstart_reads_files_with_group_sizes(data_dir):
-    folder = data_dir / "lightgbm-lambdarank"
-    output = run(
-        "quickstart.py", "--train", folder / "rank.train", "--group", folder / "rank.train.query"
-    )
-    assert "3,005 documents, 201 queries, grades 0 to 4" in output
-    rows = table_of(output, "on 51 test queries")
-    assert rows["grid search"] > rows["all scores equal"]
-
-
 @pytest.mark.parametrize(
     ("script", "arguments", "message"),
     [
