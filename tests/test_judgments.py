@@ -135,17 +135,6 @@ def test_equal_numbers_of_different_kinds_are_one_query():
         assert sg.Judgments([1, 0], qid=qid).sizes.tolist() == [2]
 
 
-def test_order_of_first_appearance():
-    judgments = sg.Judgments([0] * 6, qid=[5, 9, 5, 1, 9, 5])
-    assert judgments.query_ids.tolist() == [5, 9, 1]
-    assert judgments.sizes.tolist() == [3, 2, 1]
-    n = 5000
-    qid = np.random.default_rng(0).permutation(n)
-    judgments = sg.Judgments(np.ones(n), qid=qid)
-    np.testing.assert_array_equal(judgments.query_ids, qid)
-    assert sg.NDCG()(judgments, np.zeros(n)) == 1
-
-
 def test_the_weight_of_a_query_is_the_mean_of_its_row_weights():
     judgments = sg.Judgments([0, 1, 2, 3], qid=list("abab"), sample_weight=[1, 2, 4, 0])
     np.testing.assert_array_equal(judgments.weights, [(1 + 4) / 2, (2 + 0) / 2])
