@@ -160,6 +160,8 @@ def evaluate(
     names, by_argument = _systems(y_score, data)
     columns = read_named(data, truth | by_argument)
     if qid is None and group is None and not isinstance(y_true, Judgments):
+        door.refuse_unordered(columns["y_true"], "y_true")  # qrels
+        door.as_array(columns["y_true"], "y_true")  # a matrix
         raise ValueError("qid is required: pass qid=..., or group=[n] if all rows form one query.")
     if document is not None and (data is None or group is not None):
         raise ValueError("document= requires data=, and qid= instead of group=.")
