@@ -118,11 +118,6 @@ class QuerySource:
         """Return the source for an argument that contains queries, or names a column of X."""
         return cls(qid if isinstance(qid, (str, numbers.Integral)) else None)
 
-    def is_same(self, other: Self) -> bool:
-        """Return whether both sources are the same column, or the same Series."""
-        are_columns = self.is_column and other.is_column
-        return self.source is other.source or (are_columns and self.source == other.source)
-
     def locate(self, table: Any) -> Self:
         """Return the source for this table, and for tables with this column at another position."""
         located = copy(self)

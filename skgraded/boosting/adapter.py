@@ -11,9 +11,8 @@ from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
-from skgraded._input.door import check_weights, column
 from skgraded._input.needs import is_installed
-from skgraded.boosting.rows import WEIGHT, Queries, Rows
+from skgraded.boosting.rows import Queries, Rows
 
 # These sets contain the names of all libraries.
 # Aliases of n_estimators:
@@ -33,9 +32,16 @@ ROUND_PARAMETERS = frozenset(
         "num_trees",
     }
 )
-# Arguments of fit with initial scores, and arguments that depend on the order of the rows:
-FIRST_SCORES = ("init_score", "base_margin", "baseline")
-BY_POSITION = ("pairs", "graph", "subgroup_id", "group_weight")
+# Arguments of fit that depend on the order of the rows:
+BY_POSITION = (
+    "base_margin",
+    "baseline",
+    "graph",
+    "group_weight",
+    "init_score",
+    "pairs",
+    "subgroup_id",
+)
 # Arguments of fit that conflict with early stopping:
 CONFLICTING = frozenset(
     {
@@ -67,7 +73,6 @@ def adapts(library: str, model: str) -> Callable[[Any], Any]:
     """Register a class as the adapter for a model of a library and for the model's subclasses."""
 
     def register(adapter: Any) -> Any:
-        adapter.package = library
         _adapters[library, model] = adapter
         return adapter
 
@@ -113,9 +118,6 @@ class WholeEstimator:
 class Adapter(WholeEstimator):
     """Generic adapter for regressors and rankers; subclasses override model-specific methods."""
 
-    max_rounds: int | None = 0  # only boosters have rounds
-    report: Callable[[], object] | None = None  # called after each round
-
     def __init__(self, estimator: Any, grades_are_gains: bool):
         super().__init__(estimator)
         self.estimator = estimator
@@ -148,30 +150,9 @@ class Adapter(WholeEstimator):
         return name
 
     @property
-    def fractional_grades_advice(self) -> str | None:
-        """Advice for the error about fractional grades, or None if such grades are accepted."""
+    def grade_limit(self) -> tuple[float, str] | None:
+        """If grades must be integers, the highest one, and advice for the error about others."""
         return None
-
-    @property
-    def grade_limit(self) -> tuple[int, str] | None:
-        """The highest grade that the estimator accepts, and advice for the error about others."""
-        return None
-
-    def first_scores_in(self, fit_params: dict[str, Any]) -> list[str]:
-        """Return the names of the passed fit arguments that contain initial scores."""
-        return [name for name in FIRST_SCORES if fit_params.get(name) is not None]
-
-    def check_by_row(
-        self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str, n_queries: int
-    ) -> dict[str, np.ndarray]:
-        """Check the fit arguments that have one value per row, and return them as a dict."""
-        by_row = {
-            name: column(fit_params[name], name, n, expected)
-            for name in self.first_scores_in(fit_params)
-        }
-        if sample_weight is not None:
-            by_row[WEIGHT] = check_weights(sample_weight, n, expected, n_queries)
-        return by_row
 
     def refuse_positions(self, fit_params: dict[str, Any]) -> None:
         """Raise an error if an argument contains row positions, because rows will be reordered."""
@@ -194,15 +175,11 @@ class Adapter(WholeEstimator):
 
     def order_rows(self, rows: Rows, queries: Queries) -> Rows:
         """Return the rows in the order for `fit`: sorted by query, or unchanged for a regressor."""
-        return rows if self.query_argument is None else rows.sorted_by(queries)
+        return rows.take(queries.order, queries.sizes) if self.query_argument else rows
 
     def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy of the estimator, and the labels that represent the grades."""
         return self.copy(), grades
-
-    def report_to(self, report: Callable[[], object]) -> None:
-        """Set the function that is called after each round."""
-        self.report = report
 
     def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator on all rows."""
@@ -210,7 +187,7 @@ class Adapter(WholeEstimator):
         return self.train(model, labels, rows, fit_params)
 
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        """Fit and return `model`; libraries with callbacks report each round."""
+        """Fit and return `model`."""
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     def check_stopping(self, fit_params: dict[str, Any]) -> None:
@@ -230,7 +207,6 @@ class BoosterAdapter(Adapter):
     passes the scores of the validation rows to `progress`, a StoppingState, after each round.
     """
 
-    package: str  # import name of the library, set by `adapts`
     without_stopping: dict[str, Any] = {}  # settings that disable the library's early stopping
 
     def with_callback(self, fit_params: dict[str, Any], callback: Any) -> dict[str, Any]:
@@ -254,26 +230,6 @@ class BoosterAdapter(Adapter):
         names = ROUND_PARAMETERS & model.get_params().keys()
         model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
         return self.train(model, labels, rows, fit_params)
-
-    @property
-    def max_rounds(self) -> int | None:  # type: ignore[override]
-        """The maximum number of rounds, or None if the parameters do not set it."""
-        parameters = self.estimator.get_params()
-        numbers = (parameters.get(name) for name in ROUND_PARAMETERS)
-        return max((number for number in numbers if number is not None), default=None)
-
-    @cached_property
-    def fit_parameters(self) -> dict[str, inspect.Parameter]:
-        """The parameters of fit, including inherited parameters hidden behind ``**kwargs``."""
-        parameters = super().fit_parameters
-        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-            cls: Any = next(
-                c
-                for c in type(self.estimator).__mro__
-                if c.__module__.partition(".")[0] == self.package and hasattr(c, "fit")
-            )
-            parameters = dict(inspect.signature(cls.fit).parameters) | parameters
-        return parameters
 
     def readable(self, X: Any) -> Any:
         """Convert polars frames to pandas, and sparse input to CSR with the smallest index type.
@@ -302,11 +258,3 @@ class BoosterAdapter(Adapter):
                 f"model, passes the validation set to {type(self.estimator).__name__} and decides "
                 "when to stop. To choose the validation set, pass X_val, y_val and qid_val."
             )
-        callbacks = [*(parameters.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
-        for callback in callbacks:
-            if "earlystopping" in type(callback).__name__.lower():
-                raise ValueError(
-                    f"Remove {type(callback).__name__} from the callbacks, because "
-                    "early_stopping=True already stops training early. Set measure and "
-                    "n_iter_no_change instead."
-                )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Collection, Sequence
-from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -98,16 +97,6 @@ class _CatBoostAdapter(BoosterAdapter):
         model = self.copy(STOPPING | ROUND_PARAMETERS, iterations=n_rounds)
         return self.train(model, rows.grades, rows, fit_params)
 
-    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        if self.report is not None:
-            callback = SimpleNamespace(after_iteration=self._report_round)
-            fit_params = self.with_callback(fit_params, callback)
-        return super().train(model, labels, rows, fit_params)
-
-    def _report_round(self, info: Any) -> bool:
-        self.report()  # type: ignore[misc]
-        return True  # continue the training
-
     def _validation_pool(self, validation: Rows, mark: float, of_fit: dict[str, Any]) -> Any:
         """Return the validation set as a Pool in which every row has the weight `mark`."""
         parameters = self.estimator.get_params() | of_fit
@@ -120,7 +109,6 @@ class _CatBoostAdapter(BoosterAdapter):
         return Pool(
             validation.X,
             validation.grades,
-            baseline=validation.by_row.get("baseline"),
             **{name: parameters.get(name) for name in typed},
             **weights,
         )
@@ -159,7 +147,7 @@ class _ScoreObserver(_Metric):
         if self.progress is None or weight is None or weight[0] < self.mark / 2:
             return 0.0, 1.0
         self.progress.see(approxes[0])
-        return self.progress.last, 1.0
+        return self.progress.history[self.progress.measures[0].name][-1], 1.0
 
     def after_iteration(self, info: Any) -> bool:
         """Return whether training should continue, as CatBoost expects from a callback."""

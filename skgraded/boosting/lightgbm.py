@@ -76,33 +76,25 @@ class _LGBMAdapter(BoosterAdapter):
             )
 
     @property
-    def fractional_grades_advice(self) -> str | None:
-        has_whole_grades = self._objective in WHOLE_GRADE_OBJECTIVES and not self._takes_gains
-        if self.query_argument is None or not has_whole_grades:
-            return None
-        gains = "set grades='gain', or " if self._objective == "lambdarank" else ""
-        return (
-            f"{gains}wrap a regressor: QueryRanker(LGBMRegressor()) or "
-            "QueryRanker(HistGradientBoostingRegressor())"
-        )
-
-    @property
     def _has_metric(self) -> bool:
         names = ("metric", "metrics", "metric_types")
         return any(self._parameters.get(name) is not None for name in names)
 
     @property
-    def grade_limit(self) -> tuple[int, str] | None:
-        is_lambdarank = self._objective == "lambdarank"
-        # The default metric of all ranking objectives, ndcg, has the same limit as lambdarank.
-        if self.fractional_grades_advice is None or (not is_lambdarank and self._has_metric):
+    def grade_limit(self) -> tuple[float, str] | None:
+        has_whole_grades = self._objective in WHOLE_GRADE_OBJECTIVES and not self._takes_gains
+        if self.query_argument is None or not has_whole_grades:
             return None
-        gains, advice = self._parameters.get("label_gain"), "add the missing gains to label_gain"
+        advice = "wrap a regressor, QueryRanker(LGBMRegressor())"
+        if self._objective == "lambdarank":
+            advice = f"set grades='gain', {advice}"
+        elif self._has_metric:  # the default metric, ndcg, has the same limit as lambdarank
+            return np.inf, advice
+        gains = self._parameters.get("label_gain")
         if gains is None:
-            gains, other = range(31), "grades='gain'" if is_lambdarank else "metric='None'"
-            advice = f"set {other} or label_gain (one gain for each grade from 0)"
+            gains = range(31)
         n_gains = len(gains.split(",") if isinstance(gains, str) else gains)
-        return n_gains - 1, f"{advice}, or wrap a regressor: QueryRanker(LGBMRegressor())"
+        return n_gains - 1, f"{advice}, or set label_gain (one gain for each grade from 0)"
 
     def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy and the labels; grades used as gains become integer codes."""
@@ -125,9 +117,6 @@ class _LGBMAdapter(BoosterAdapter):
 
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
         self._refuse_long_queries(rows.sizes)
-        report = self.report
-        if report is not None and "callbacks" in self.fit_parameters:
-            fit_params = self.with_callback(fit_params, lambda env: report())
         return super().train(model, labels, rows, fit_params)
 
     def fit_stopped(
@@ -163,8 +152,6 @@ class _LGBMAdapter(BoosterAdapter):
             arguments["eval_set"] = [(validation.X, grades)]
         if self.query_argument:
             arguments["eval_group"] = [validation.sizes]
-        if "init_score" in validation.by_row:
-            arguments["eval_init_score"] = [validation.by_row["init_score"]]
         return arguments
 
 

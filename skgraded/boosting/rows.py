@@ -52,10 +52,6 @@ class Rows:
         X = take_rows(self.X, rows)
         return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
 
-    def sorted_by(self, queries: Queries) -> Self:
-        """Return the rows sorted by query."""
-        return self.take(queries.order, queries.sizes)
-
     def joined(self, other: Self) -> Self:
         """Return the rows of `self` followed by those of `other`; missing weights become 1."""
         by_row = {

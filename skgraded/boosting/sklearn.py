@@ -16,7 +16,7 @@ from skgraded.boosting.rows import Rows
 class _HistGradientBoostingAdapter(BoosterAdapter):
     """Adapter for HistGradientBoostingRegressor and its subclasses."""
 
-    round_parameters = frozenset({"max_iter"})
+    without_stopping = {"early_stopping": False}
 
     def check(self) -> None:
         if self.estimator.early_stopping is True:
@@ -30,20 +30,13 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
         # early_stopping="auto" would hold out random rows if there are more than 10,000 rows
         return self.fit_rounds(rows, self.estimator.max_iter, fit_params)
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        model = self.copy()
-        before = _set(model, max_iter=n_rounds, early_stopping=False)
-        model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
-        _set(model, **before)
-        return model
-
     def fit_stopped(
         self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
     ) -> Any:
         """Fit a copy of the estimator in steps; no step continues past the stopping round."""
         model = self.copy()
         most = model.max_iter
-        before = _set(model, max_iter=most, warm_start=True, early_stopping=False)
+        model.set_params(warm_start=True, **self.without_stopping)
         arguments = fit_params | self.fit_arguments(training)
         while not progress.is_over:
             model.max_iter = min(most, progress.over_at)
@@ -54,16 +47,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
                 break
         # `predict` sums `_predictors`, one entry per round; no public method shortens this list.
         del model._predictors[progress.best_round :]
-        _set(model, **before)
-        return model
-
-
-def _set(model: Any, **parameters: Any) -> dict[str, Any]:
-    """Set parameters, which a subclass may hide from set_params, and return the old values."""
-    before = {name: getattr(model, name) for name in parameters}
-    for name, value in parameters.items():
-        setattr(model, name, value)
-    return before
+        return model.set_params(max_iter=most, warm_start=False)
 
 
 @adapts("sklearn", "Pipeline")

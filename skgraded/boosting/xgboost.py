@@ -39,7 +39,7 @@ class _XGBAdapter(BoosterAdapter):
     without_stopping = {"early_stopping_rounds": None}
 
     @property
-    def grade_limit(self) -> tuple[int, str] | None:
+    def grade_limit(self) -> tuple[float, str] | None:
         parameters = self.estimator.get_params(deep=False)
         if self.query_argument is None:
             return None
@@ -52,11 +52,6 @@ class _XGBAdapter(BoosterAdapter):
             "set grades='gain', ndcg_exp_gain=False or objective='rank:pairwise', or wrap a "
             "regressor"
         )
-
-    @property
-    def fractional_grades_advice(self) -> str | None:
-        limit = self.grade_limit  # only objectives with a limit require integers
-        return None if limit is None else limit[1]
 
     def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         model = self.copy()
@@ -84,7 +79,6 @@ class _XGBAdapter(BoosterAdapter):
         model, labels = self.labeled(training.grades)
         data = xgb.DMatrix(
             validation.X,
-            base_margin=validation.by_row.get("base_margin"),
             missing=model.missing,
             nthread=model.n_jobs,
             feature_types=model.feature_types,
@@ -95,10 +89,12 @@ class _XGBAdapter(BoosterAdapter):
             progress.see(booster.predict(data))  # XGBoost caches the scores of earlier rounds
             return progress.is_over
 
-        patience = model.early_stopping_rounds
-        model.set_params(early_stopping_rounds=None)
-        self.train(model, labels, training, fit_params, stop)
-        model.early_stopping_rounds = patience
+        patience, callbacks = model.early_stopping_rounds, model.callbacks
+        callbacks_of_fit = [_AfterRound(stop), *(callbacks or ())]
+        model.set_params(early_stopping_rounds=None, callbacks=callbacks_of_fit)
+        self.train(model, labels, training, fit_params)
+        # set_params would also change the trained booster
+        model.early_stopping_rounds, model.callbacks = patience, callbacks
         booster = model.get_booster()
         # XGBoost skips the remaining callbacks once a callback stops the training.
         # In XGBoost 2.1 and earlier, callbacks run in arbitrary order.
@@ -109,30 +105,14 @@ class _XGBAdapter(BoosterAdapter):
         )
         return model
 
-    def train(
-        self,
-        model: Any,
-        labels: Any,
-        rows: Rows,
-        fit_params: dict[str, Any],
-        after_round: Callable[[Any], object] | None = None,
-    ) -> Any:
-        """Fit and return `model`; `after_round` receives the Booster and may stop."""
-        callbacks = model.callbacks
-        after_round = after_round or (lambda booster: self.report and self.report())
-        model.set_params(callbacks=[_AfterRound(after_round), *(callbacks or ())])
-        super().train(model, labels, rows, fit_params)
-        model.callbacks = callbacks  # set_params would also change the trained booster
-        return model
-
 
 class _AfterRound(xgb.callback.TrainingCallback):
-    def __init__(self, function: Callable[[Any], object]) -> None:
+    def __init__(self, function: Callable[[Any], bool]) -> None:
         self._function = function
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Pass the Booster to the function, which returns whether to stop."""
-        return bool(self._function(model))
+        return self._function(model)
 
 
 # Measures as metrics -----------------------------------------------------------------------------

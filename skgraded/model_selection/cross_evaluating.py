@@ -14,13 +14,10 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
 from skgraded._input.progress import check_progress
-from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.tables import check_row_labels
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_over_queries, score_queries, undefined_of
 from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
-from skgraded.reports.evaluating import warn_of_grades_from_1
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenate
 from skgraded.stats.paired_samples import means_of_queries
@@ -68,7 +65,7 @@ def cross_evaluate(
     cv : int, scikit-learn splitter or list of splits, default=5
         An int is the number of folds of ``GroupKFold``. A splitter receives the queries as groups
         and must keep queries whole. Queries that are never tested are left out. A query that is
-        tested more than once gets the mean of its values; see `CrossEvaluation.spread`.
+        tested more than once gets the mean of its values.
     sample_weight : array-like of shape (n,), optional
         A query's weight in means and intervals is the mean over its rows. The ranker's ``fit``
         receives the weights only after ``set_fit_request(sample_weight=True)``.
@@ -117,12 +114,8 @@ def cross_evaluate(
     from sklearn.utils.parallel import delayed
 
     measures = as_measures(measures)
-    check_error_score(error_score)
-    check_progress(progress)
-    check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
+    check_settings(error_score, progress)
     data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
-    warn_of_grades_from_1(data.judgments)
-    warn_of_row_ids(data.judgments.sizes)
     folds = data.folds(cv)
     settings = error_score, measures if return_train_score else [], return_estimator
     calls = [delayed(run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
@@ -142,11 +135,11 @@ def cross_evaluate(
     )
 
 
-def check_error_score(error_score: Any) -> None:
-    """Raise a ValueError unless `error_score` is "raise", a finite number or nan."""
+def check_settings(error_score: Any, progress: Any) -> None:
+    """Raise an error for an invalid `error_score`, or for a progress bar without tqdm."""
+    check_progress(progress)
     is_number = isinstance(error_score, numbers.Real) and not isinstance(error_score, bool)
-    is_raise = isinstance(error_score, str) and error_score == "raise"
-    if not is_raise and not (is_number and not np.isinf(error_score)):
+    if error_score != "raise" and not (is_number and not np.isinf(error_score)):
         raise ValueError(
             f"error_score must be 'raise', a finite number or nan; got {error_score!r}."
         )

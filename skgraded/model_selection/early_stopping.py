@@ -1,7 +1,6 @@
 """Early stopping of a ranker: settings, held-out queries, the stopping rule and the trainings."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -31,9 +30,7 @@ class StoppingState:
     measures: list[Measure]
     judgments: Judgments
     patience: int
-    report: Callable[[], object] | None  # called after each round
     n_rounds: int = 0
-    last: float = np.nan  # last value of the first measure
     best_round: int = 0  # counted from 1
     best_score: float = -np.inf
 
@@ -47,11 +44,8 @@ class StoppingState:
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)
         self.n_rounds += 1
-        self.last = means[0]
-        if self.last > self.best_score:
-            self.best_score, self.best_round = self.last, self.n_rounds
-        if self.report is not None:
-            self.report()
+        if means[0] > self.best_score:
+            self.best_score, self.best_round = means[0], self.n_rounds
 
     @property
     def over_at(self) -> int:
@@ -64,59 +58,51 @@ class StoppingState:
         return self.n_rounds >= self.over_at
 
 
-class EarlyStopping:
-    """The trainings of one fit that stop early, with the settings of a QueryRanker.
+def fit_stopped(
+    ranker: Any,
+    adapter: Any,
+    measures: list[Measure],
+    table: Any,
+    rows: Rows,
+    queries: Queries,
+    validation: Rows | None,
+    fit_params: dict[str, Any],
+) -> tuple[Any, StoppingState]:
+    """Return the fitted estimator of a QueryRanker, and the validation scores of all rounds.
 
     The validation rows are `validation` or, if it is None, rows of queries that are held out.
     """
-
-    def __init__(
-        self,
-        ranker: Any,
-        adapter: Any,
-        table: Any,
-        rows: Rows,
-        queries: Queries,
-        validation: Rows | None,
-    ) -> None:
-        self._adapter, self._patience = adapter, ranker.n_iter_no_change
-        self._rows, self._queries, self._validation = rows, queries, validation
-        self.fits_all_rows = bool(ranker.refit) or kind_of(ranker.early_stopping) == "folds"
-        if validation is not None:
-            self._parts = [(adapter.order_rows(rows, queries), validation)]
-            return
+    if validation is None:
         by_query = adapter.query_argument is not None
-        self._parts = [
+        parts = [
             (_take(rows, queries, trained, by_query), _take(rows, queries, held_out, True))
             for trained, held_out in _splits(ranker, table, rows, queries)
         ]
-
-    def fit(self, measures: list[Measure], fit_params: dict[str, Any]) -> tuple[Any, StoppingState]:
-        """Return the fitted estimator, and the validation scores of all rounds."""
-        adapter, parts = self._adapter, self._parts
-        for training, _ in parts:
-            if WEIGHT in training.by_row and not training.by_row[WEIGHT].any():
-                raise ValueError("sample_weight must be positive in at least one training row.")
-        judgments = joint_judgments([validation for _, validation in parts])
-        for measure in measures:
-            if not has_value(measure, judgments):
-                raise ValueError(
-                    f"The measure {measure} is undefined for all {judgments.n_queries} validation "
-                    "queries, because no query with positive weight has a relevant document. "
-                    "Choose other queries with validation_fraction, random_state or X_val."
-                )
-        state = StoppingState(measures, judgments, self._patience, adapter.report)
-        if len(parts) == 1:
-            model = adapter.fit_stopped(*parts[0], state, fit_params)
-        else:  # these trainings choose only the number of rounds
-            JointRounds(state, len(parts)).train(adapter, parts, fit_params)
-        parts.clear()  # free the copies of the rows
-        if self.fits_all_rows:
-            rows = adapter.order_rows(self._rows, self._queries)
-            rows = rows if self._validation is None else rows.joined(self._validation)
-            fit_params = adapter.without_observers(fit_params)  # there are no validation values
-            model = adapter.fit_rounds(rows, state.best_round, fit_params)
-        return model, state
+    else:
+        parts = [(adapter.order_rows(rows, queries), validation)]
+    for training, _ in parts:
+        if WEIGHT in training.by_row and not training.by_row[WEIGHT].any():
+            raise ValueError("sample_weight must be positive in at least one training row.")
+    judgments = joint_judgments([validation_rows for _, validation_rows in parts])
+    for measure in measures:
+        if not has_value(measure, judgments):
+            raise ValueError(
+                f"The measure {measure} is undefined for all {judgments.n_queries} validation "
+                "queries, because no query with positive weight has a relevant document. "
+                "Choose other queries with validation_fraction, random_state or X_val."
+            )
+    state = StoppingState(measures, judgments, ranker.n_iter_no_change)
+    if len(parts) == 1:
+        model = adapter.fit_stopped(*parts[0], state, fit_params)
+    else:  # these trainings choose only the number of rounds
+        JointRounds(state, len(parts)).train(adapter, parts, fit_params)
+    parts.clear()  # free the copies of the rows
+    if ranker.refit or kind_of(ranker.early_stopping) == "folds":
+        rows = adapter.order_rows(rows, queries)
+        rows = rows if validation is None else rows.joined(validation)
+        fit_params = adapter.without_observers(fit_params)  # there are no validation values
+        model = adapter.fit_rounds(rows, state.best_round, fit_params)
+    return model, state
 
 
 def kind_of(early_stopping: Any) -> str | None:
@@ -222,10 +208,5 @@ def check_arguments(
         raise ValueError(
             f"Validation data, such as {present[0]}, require X_val and QueryRanker(…, "
             "early_stopping=True)."
-        )
-    for name in adapter.first_scores_in(fit_params):
-        raise ValueError(
-            f"Argument {name} contains values only for the rows of X: omit X_val, so that "
-            "validation queries are held out from X."
         )
     return sizes

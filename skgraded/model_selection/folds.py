@@ -11,15 +11,16 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgraded._input.door import check_grades, column
 from skgraded._input.progress import progress_bar
-from skgraded._input.queries import sortable_ids
+from skgraded._input.queries import sortable_ids, warn_of_row_ids
 from skgraded._input.query_source import QuerySource, TableColumn, locate_columns, without_columns
-from skgraded._input.tables import as_table, take_rows
+from skgraded._input.tables import as_table, check_row_labels, take_rows
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
 from skgraded.measures.base import undefined_of
 from skgraded.model_selection.scorer import check_response_method, document_scores
+from skgraded.reports.evaluating import warn_of_grades_from_1
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ def ranker_on_rows(
     if that is None, by the `qid` of the splitter `cv`. The ranker receives X without the columns
     that `qid` and the splitter name, unless the ranker itself reads its queries from X.
     """
+    check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=4)
     check_response_method(response_method)
     table, of_splitter = as_table(X), QuerySource(getattr(cv, "qid", None))
     source = passed = QuerySource.of_argument(qid)
@@ -133,6 +135,8 @@ def ranker_on_rows(
     judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
     for measure in measures:
         undefined_of(measure, judgments)  # raises if the measure cannot be computed
+    warn_of_grades_from_1(judgments, stacklevel=4)
+    warn_of_row_ids(judgments.sizes, stacklevel=4)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     features = without_columns(table, removed)
     return RankerOnRows(ranker, table, removed, features, y, judgments, weights, response_method)
@@ -175,10 +179,9 @@ def splits_of_queries(
         try:
             splits = list(splitter.split(X, y, groups))
         except ValueError as error:
-            where = " In cross-validation, X contains only the training rows of a fold."
             raise ValueError(
-                f"{name}={type(splitter).__name__}(…) cannot split X: {error}"
-                f"{where if name == 'early_stopping' else ''}"
+                f"{name}={type(splitter).__name__}(…) cannot split X: {error} (In a search, X "
+                "contains only the training rows of a fold.)"
             ) from None
     if not splits:
         raise ValueError(f"{name} has no splits: at least one is required.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Real
 from operator import methodcaller
@@ -20,17 +20,14 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.progress import check_progress
-from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.query_source import QuerySource, without_columns
-from skgraded._input.tables import as_table, check_row_labels
-from skgraded._input.words import did_you_mean, object_array
+from skgraded._input.tables import as_table
+from skgraded._input.words import object_array
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.metric import has_value
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries
-from skgraded.model_selection.callbacks import CallbackSupportMixin, report_tasks
-from skgraded.model_selection.cross_evaluating import check_error_score, run_fold
+from skgraded.model_selection.cross_evaluating import check_settings, run_fold
 from skgraded.model_selection.folds import (
     RankerOnRows,
     in_parallel,
@@ -39,7 +36,6 @@ from skgraded.model_selection.folds import (
 )
 from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.reports.comparing import compare
-from skgraded.reports.evaluating import warn_of_grades_from_1
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import are_unequal, refuse_unequal
 from skgraded.stats.racing import Race
@@ -58,7 +54,7 @@ OF_BEST_ESTIMATOR = (
 )
 
 
-class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
+class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     """Hyperparameter search that drops candidates as soon as their per-query values rule them out.
 
     All candidates are evaluated on the first fold, the remaining ones on the second, and so on.
@@ -242,15 +238,13 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         rng = check_random_state(self.random_state)
         measures = as_measures(self.measure)
-        check_error_score(self.error_score)
-        check_progress(self.progress)
+        check_settings(self.error_score, self.progress)
         number_validator("level", 0, 1, above=True, below=True, optional=True)(self.level)
         number_validator("margin", 0)(self.margin)
         if self.prefer is not None and self.level is None:
             raise ValueError("prefer chooses among the survivors, so it requires a level.")
         candidates = self._candidates(rng)
         preferences = self._preferences(candidates)
-        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         data = ranker_on_rows(
             self.estimator, X, y, measures, qid, group, sample_weight, self.cv, None
         )
@@ -260,8 +254,6 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 "Pass level=None to evaluate all candidates on all folds, or fit without "
                 "sample_weight.",
             )
-        warn_of_grades_from_1(data.judgments)
-        warn_of_row_ids(data.judgments.sizes)
         if not has_value(measures[0], data.judgments):
             raise ValueError(
                 f"The measure {measures[0]} is undefined for all {data.judgments.n_queries} "
@@ -275,20 +267,12 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         folds = data.folds(self.cv)
         folds = [folds[i] for i in rng.permutation(len(folds))]
         results = _Results(measures, data.judgments, candidates, len(folds))
-        seed = rng.randint(2**31)
-
-        def run() -> None:
-            self._race(results, rankers, folds, np.random.default_rng(seed))
-            self._choose(results, preferences)
-            if self.refit:
-                every_row = np.arange(data.judgments.n_rows)
-                self.best_estimator_ = rankers[self.best_index_].fit(every_row)
-
         self._removed_columns = data.removed
-        if self._has_callbacks:
-            report_tasks(self, run, results.report_to, "fold", len(folds), X, y, qid)
-        else:
-            run()
+        self._race(results, rankers, folds, np.random.default_rng(rng.randint(2**31)))
+        self._choose(results, preferences)
+        if self.refit:
+            every_row = np.arange(data.judgments.n_rows)
+            self.best_estimator_ = rankers[self.best_index_].fit(every_row)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -310,13 +294,13 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _candidates(self, rng: np.random.RandomState) -> list[dict[str, Any]]:
         """Return the parameters of the candidates."""
-        n_iter = None if self.n_iter is None else whole_number(self.n_iter, "n_iter", 1)
+        space = self.param_distributions
         try:
-            if n_iter is None:
-                candidates = list(ParameterGrid(self.param_distributions))
+            if self.n_iter is None:
+                candidates = list(ParameterGrid(space))
             else:
-                sampler = ParameterSampler(self.param_distributions, n_iter, random_state=rng)
-                candidates = list(sampler)
+                n_iter = whole_number(self.n_iter, "n_iter", 1)
+                candidates = list(ParameterSampler(space, n_iter, random_state=rng))
         except TypeError as error:
             raise TypeError(
                 f"param_distributions must be a dict or a list of dicts. {error} To sample "
@@ -330,16 +314,14 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Return one number per candidate, of which smaller ones are preferred."""
         if self.prefer is None:
             return None
-        prefer = self.prefer
-        if isinstance(prefer, str):
-            prefer = methodcaller("get", prefer)
+        by_name = isinstance(self.prefer, str)
+        prefer = methodcaller("get", self.prefer) if by_name else self.prefer
         preferences = [prefer(parameters) for parameters in candidates]
         for preference, parameters in zip(preferences, candidates, strict=True):
             if not isinstance(preference, (Real, np.bool_)) or preference != preference:
-                hint = "" if self.prefer in parameters else did_you_mean(self.prefer, parameters)
                 raise TypeError(
                     f"prefer={self.prefer!r} must give each candidate a number; got {preference!r} "
-                    f"for {parameters}.{hint}"
+                    f"for {parameters}."
                 )
         return preferences
 
@@ -364,8 +346,6 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             kept = results.record(remaining, runs, rankers[0], self.error_score)
             race.keep(kept)
             remaining = remaining[kept]
-            if results.report is not None:
-                results.report()
             values = results.comparable(remaining)
             if self.level is None or not len(values):
                 continue
@@ -464,8 +444,6 @@ class _Results:
     `n_tests`, the number of folds that tested the query for this candidate.
     """
 
-    report: Callable[[], None] | None = None  # called after each fold
-
     def __init__(
         self,
         measures: list[Measure],
@@ -482,10 +460,6 @@ class _Results:
         self.times = {name: np.full((n, n_folds), np.nan) for name in ("fit_time", "score_time")}
         self.n_folds, self.dropped_after = np.zeros(n, dtype=int), np.full(n, -1)
         self.difference, self.half_width = np.full(n, np.nan), np.full(n, np.nan)
-
-    def report_to(self, report: Callable[[], None]) -> None:
-        """Set the function that is called after each fold."""
-        self.report = report
 
     def values(self, name: str, candidates: Any = slice(None)) -> np.ndarray:
         """Return the per-query values of candidates; nan for queries that were not tested."""

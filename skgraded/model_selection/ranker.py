@@ -14,7 +14,13 @@ from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
-from skgraded._input.door import check_grades, choice_validator, grade_column, refuse_bad_grades
+from skgraded._input.door import (
+    check_grades,
+    check_weights,
+    choice_validator,
+    grade_column,
+    refuse_bad_grades,
+)
 from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
 from skgraded._input.query_source import (
     FittedQueries,
@@ -27,15 +33,21 @@ from skgraded._input.query_source import (
 from skgraded._input.tables import as_table, check_row_labels, column_names
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import adapter_of
-from skgraded.boosting.rows import Queries, Rows
+from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_scores
 from skgraded.model_selection import early_stopping
-from skgraded.model_selection.callbacks import CallbackSupportMixin, report_tasks
-from skgraded.model_selection.early_stopping import EarlyStopping
 from skgraded.model_selection.folds import requests_of_queries
 from skgraded.model_selection.scorer import named_measures
+
+try:  # since scikit-learn 1.9; searches warn of estimators that do not accept their progress bars
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Base class without callbacks."""
+
 
 _check_grades = choice_validator("grades", ("level", "gain"))
 # Attributes that not every fit sets
@@ -221,10 +233,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             same form as `X`, `y`, `qid` and `sample_weight`. X must not contain any of these
             queries. In a Pipeline, ``transform_input=["X_val"]`` transforms `X_val` like X.
         **fit_params : dict
-            Passed to the ``fit`` of `estimator` unchanged, except that initial scores
-            (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows
-            when the rows are sorted by query or held out. Column positions, such as those in
-            ``cat_features``, do not count the columns that are removed. With
+            Passed to the ``fit`` of `estimator` unchanged. Values per row, such as ``init_score``,
+            require rows that are sorted by query, and no held-out rows. Column positions, such as
+            those in ``cat_features``, do not count the columns that are removed. With
             ``early_stopping=True``, the validation rows may also have LightGBM's form,
             ``eval_set=[(X_val, y_val)]`` and ``eval_group=[sizes]``.
 
@@ -244,9 +255,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
-        of_validation = X_val, y_val, qid_val, sample_weight_val
-        validation = dict(zip(VALIDATION, of_validation, strict=True))
-        group_val, has_validation = None, any(value is not None for value in of_validation)
+        validation = {
+            "X_val": X_val,
+            "y_val": y_val,
+            "qid_val": qid_val,
+            "sample_weight_val": sample_weight_val,
+        }
+        group_val, has_validation = None, any(value is not None for value in validation.values())
         if has_validation or fit_params or self.early_stopping is not False:
             group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
@@ -256,7 +271,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         dropped = self.drop if isinstance(self.drop, (list, tuple)) else [self.drop]
         sources = [self._queries, of_splitter, *(QuerySource(key, "drop") for key in dropped)]
         self._removed_columns = locate_columns(table, sources)
-        rows, queries = self._read(adapter, table, y, qid, sample_weight, group, fit_params)
+        rows, queries = self._read(adapter, table, y, qid, sample_weight, group)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         self.n_features_in_, names = rows.X.shape[1], column_names(rows.X)
@@ -267,7 +282,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if X_val is not None:
             check_row_labels(validation, stacklevel=3)
             rows_val, queries_val = self._read(
-                adapter, as_table(X_val), y_val, qid_val, sample_weight_val, group_val, {}, "_val"
+                adapter, as_table(X_val), y_val, qid_val, sample_weight_val, group_val, "_val"
             )
             self._check_features(rows_val.X, "X_val")
             # Group sizes do not identify queries.
@@ -280,34 +295,22 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                         f"as {plain(shared[0])!r}: use each query either for training or for early "
                         "stopping."
                     )
-            rows_val = rows_val.sorted_by(queries_val)
+            rows_val = rows_val.take(queries_val.order, queries_val.sizes)
             rows_val.X = adapter.readable(rows_val.X)
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
             self._fitted_queries = FittedQueries(queries, rows.grades, ids_val)
         rows.X = adapter.readable(rows.X)
-        holds_out = self.early_stopping and rows_val is None
-        if holds_out or (by_query and queries.order is not None):
+        if self.early_stopping or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
-        stopping = None
-        if self.early_stopping:
-            stopping = EarlyStopping(self, adapter, table, rows, queries, rows_val)
-
-        def train() -> None:
-            if stopping is None:
-                self.estimator_ = adapter.fit(adapter.order_rows(rows, queries), fit_params)
-                return
-            self.estimator_, state = stopping.fit(measures, fit_params)
-            self.n_iter_, self.best_iteration_ = state.n_rounds, state.best_round
-            self.best_score_, self.evals_result_ = state.best_score, {"validation": state.history}
-
-        if not self._has_callbacks:
-            train()
+        if not self.early_stopping:
+            self.estimator_ = adapter.fit(adapter.order_rows(rows, queries), fit_params)
             return self
-        n_rounds = adapter.max_rounds
-        if n_rounds is not None and stopping is not None:
-            n_rounds *= 1 + stopping.fits_all_rows
-        report_tasks(self, train, adapter.report_to, "round", n_rounds, X, y, qid)
+        self.estimator_, state = early_stopping.fit_stopped(
+            self, adapter, measures, table, rows, queries, rows_val, fit_params
+        )
+        self.n_iter_, self.best_iteration_ = state.n_rounds, state.best_round
+        self.best_score_, self.evals_result_ = state.best_score, {"validation": state.history}
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -378,14 +381,14 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         qid: Any,
         sample_weight: Any,
         group: Any,
-        fit_params: dict[str, Any],
         suffix: str = "",
     ) -> tuple[Rows, Queries]:
         """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
         grades, grade_type = grade_column(y, y_name, n, X_name)
         refuse_bad_grades(grades, y_name)
-        _refuse_grades(grades, adapter, y_name, has_limit=not suffix or self.refit)
+        if not suffix or self.refit:
+            _refuse_grades(grades, adapter, y_name)
         qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
         self._queries.warn_of_partial_queries(X, "score" if suffix else "fit", stacklevel=4)
         if group is None:
@@ -394,7 +397,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             sizes = group_sizes(group, n, X_name)
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
         n_queries = len(queries.starts) - 1
-        by_row = adapter.check_by_row(sample_weight, fit_params, n, X_name, n_queries)
+        by_row = {}
+        if sample_weight is not None:
+            by_row[WEIGHT] = check_weights(sample_weight, n, X_name, n_queries)
         warn_of_row_ids(queries.sizes, stacklevel=4)
         rows = Rows(
             without_columns(X, self._removed_columns), grades, by_row, grade_type=grade_type
@@ -404,13 +409,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Feature importances of `estimator_`, of shape (`n_features_in_`,)."""
-        check_is_fitted(self, "estimator_")
         return self.estimator_.feature_importances_
 
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of `estimator_`, of shape (`n_features_in_`,)."""
-        check_is_fitted(self, "estimator_")
         return self.estimator_.coef_
 
     # Features ------------------------------------------------------------------------------------
@@ -418,11 +421,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _check_features(self, X: Any, name: str = "X") -> None:
         names, known = column_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and names != known.tolist():
-            pairs = list(zip_longest(names, known))
-            i = next(i for i, (column, in_fit) in enumerate(pairs) if column != in_fit)
+            pairs = enumerate(zip_longest(names, known))
+            i, pair = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
             raise ValueError(
                 "The feature names should match those that were passed during fit, in the same "
-                f"order: feature {i} of {name} is {pairs[i][0]!r}, but was {pairs[i][1]!r} during fit."
+                f"order: feature {i} of {name} is {pair[0]!r}, but was {pair[1]!r} during fit."
             )
         if X.shape[1] != self.n_features_in_:
             also = " (besides the query column and drop)" if self._removed_columns else ""
@@ -443,8 +446,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         shell.estimator = None
         new = super(QueryRanker, shell).__sklearn_clone__()
         new.estimator = adapter_of(self.estimator).copy()
-        if self._has_callbacks:  # scikit-learn copies the callbacks themselves
-            new._has_callbacks = True
         return new
 
     def __sklearn_tags__(self) -> Tags:
@@ -457,21 +458,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _refuse_grades(grades: np.ndarray, adapter: Any, name: str, has_limit: bool) -> None:
+def _refuse_grades(grades: np.ndarray, adapter: Any, name: str) -> None:
     """Raise a ValueError for grades that the estimator does not accept."""
-    model = type(adapter.estimator).__name__
-    advice = adapter.fractional_grades_advice
-    fractional = grades != np.floor(grades)
-    if advice is not None and fractional.any():
-        row = int(np.argmax(fractional))
+    if adapter.grade_limit is None:
+        return
+    highest, advice = adapter.grade_limit
+    refused = (grades > highest) | (grades != np.floor(grades))
+    if refused.any():
+        row, limit = int(np.argmax(refused)), f" ≤ {highest}" if np.isfinite(highest) else ""
         raise ValueError(
-            f"Grades in {name} must be integers for {model}; got {grades[row]:g} in row {row}. For "
-            f"fractional grades, {advice}."
-        )
-    highest, advice = adapter.grade_limit or (np.inf, "")
-    row = int(np.argmax(grades > highest))
-    if has_limit and grades[row] > highest:
-        raise ValueError(
-            f"Grades in {name} must be at most {highest} for {model}; got {grades[row]:g} in row "
-            f"{row}. For higher grades, {advice}."
+            f"Grades in {name} must be integers{limit} for {type(adapter.estimator).__name__}; got "
+            f"{grades[row]:g} in row {row}. For other grades, {advice}."
         )

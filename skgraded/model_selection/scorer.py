@@ -60,8 +60,7 @@ def make_ranking_scorer(
     Raises
     ------
     ValueError, TypeError
-        If a measure is unknown or occurs twice, a name is empty or not a string, or `qid` or
-        `response_method` is invalid.
+        If a measure is unknown or occurs twice, or `qid` or `response_method` is invalid.
 
     Examples
     --------
@@ -118,8 +117,7 @@ class RankingScorer:
         qid = source.queries_of(X, "The scorer", qid)
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
-        ids, layout = judgments.query_ids, layout_of(judgments)
-        warn_of_split_queries(estimator, X, source, ids, layout)
+        warn_of_split_queries(estimator, X, source, judgments.query_ids, layout_of(judgments))
         scores = scores_of(judgments, document_scores(estimator, X, self._response_method))
         means = mean_scores(list(self._measures.values()), judgments, scores)
         return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
@@ -130,8 +128,6 @@ class RankingScorer:
         True requests the metadata, and False ignores it. With None, passing the metadata raises an
         error. A str is an alias. The defaults are True for `qid` and None for `sample_weight`.
         """
-        if self._queries.is_in_X and qid is not UNCHANGED:
-            raise ValueError(f"qid cannot be requested, because {self!r} reads it from X.")
         request = deepcopy(self._request)  # unchanged if an alias is invalid
         for name, alias in (("sample_weight", sample_weight), ("qid", qid)):
             if alias is not UNCHANGED:
@@ -151,12 +147,9 @@ class RankingScorer:
 
     def __repr__(self) -> str:
         shown = repr(self.names[0] if self._is_single else self.names)
-        if self._queries.is_column:
-            shown += f", qid={self._queries.source!r}"
-        elif self._queries.is_series:
-            shown += f", qid=<Series of {len(self._queries.source)} rows>"
-        if self._response_method is not None:
-            shown += f", response_method={self._response_method!r}"
+        if self._queries.is_in_X:
+            qid = self._queries.source
+            shown += f", qid={qid!r}" if self._queries.is_column else ", qid=<Series>"
         return f"make_ranking_scorer({shown})"
 
 
@@ -164,9 +157,6 @@ def named_measures(measure: Any) -> dict[str, Measure]:
     """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
-    for name in measure:
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"The name of a score must be a non-empty string; got {name!r}.")
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
 
 
