@@ -234,9 +234,10 @@ def _read_arguments(
     from lightgbm import Dataset
 
     if not isinstance(y_pred, Dataset):
-        return _judgments_of(y_true, y_true, group, weight), y_pred
+        labels = np.asarray(y_true)  # a list, as passed in a direct call, has no weak references
+        return _judgments_of(labels, labels, group, weight), np.asarray(y_pred)
     columns = y_pred.get_label(), y_pred.get_group(), y_pred.get_weight()
-    return _judgments_of(y_pred, *columns), y_true
+    return _judgments_of(y_pred, *columns), np.asarray(y_true)
 
 
 def _judgments_of(owner: Any, labels: Any, group: Any, weight: Any) -> Judgments:

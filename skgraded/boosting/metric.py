@@ -92,11 +92,8 @@ def judgments_of(
 
 def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
     """Cache a value until its owner is garbage-collected; the key is the id of the owner."""
-    try:
-        if id(owner) not in values:
-            weakref.finalize(owner, values.pop, id(owner), None)
-    except TypeError:  # a list, as passed in a direct call, does not support weak references
-        return
+    if id(owner) not in values:
+        weakref.finalize(owner, values.pop, id(owner), None)
     values[id(owner)] = value
 
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 from skgraded._input.progress import check_progress
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.measures.base import mean_over_queries, score_queries, undefined_of
+from skgraded.measures.base import score_queries, undefined_of
 from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenate
@@ -36,7 +36,6 @@ def cross_evaluate(
     sample_weight: ArrayLike | None = None,
     response_method: str | list[str] | None = None,
     n_jobs: int | None = None,
-    return_train_score: bool = False,
     return_estimator: bool = False,
     error_score: float | str = "raise",
     progress: bool = False,
@@ -73,8 +72,6 @@ def cross_evaluate(
         The method that returns the document scores, as for `make_ranking_scorer`.
     n_jobs : int, optional
         Number of folds to run in parallel, as in scikit-learn.
-    return_train_score : bool, default=False
-        Whether `by_fold` also contains the means over the training queries of each fold.
     return_estimator : bool, default=False
         Whether to keep the fitted clones as `estimators`.
     error_score : "raise" or float, default="raise"
@@ -117,20 +114,17 @@ def cross_evaluate(
     check_settings(error_score, progress)
     data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
     folds = data.folds(cv)
-    settings = error_score, measures if return_train_score else [], return_estimator
+    settings = error_score, return_estimator
     calls = [delayed(run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
     runs = in_parallel(calls, n_jobs, progress, desc="folds")
     errors = [run.error for run in runs]
     if all(errors):
         raise ValueError(f"All {len(folds)} folds failed. Error in fold 0: {errors[0]}")
-    names = [measure.name for measure in measures]
-    train_scores = np.array([run.train_scores for run in runs]).T
     return CrossEvaluation(
         **_pooled(measures, data, runs, error_score),
         fit_time=np.array([run.fit_time for run in runs]),
         score_time=np.array([run.score_time for run in runs]),
         errors=errors,
-        train_scores=dict(zip(names, train_scores, strict=True)) if return_train_score else None,
         estimators=[run.estimator for run in runs] if return_estimator else None,
     )
 
@@ -155,7 +149,6 @@ class FoldRun:
     fold: int
     test: np.ndarray
     scores: np.ndarray | None = None
-    train_scores: list[float] | None = None
     fit_time: float = np.nan
     score_time: float = np.nan
     estimator: Any = None
@@ -178,26 +171,18 @@ def run_fold(
     train: np.ndarray,
     test: np.ndarray,
     error_score: Any,
-    train_measures: list[Measure],
     return_estimator: bool,
 ) -> FoldRun:
     """Fit on the training rows and score the test rows; record the times and any error."""
-    run = FoldRun(fold, test, train_scores=[np.nan] * len(train_measures))
+    run = FoldRun(fold, test)
     try:
         start = time.perf_counter()
         fitted = data.fit(train)
         fitted_at = time.perf_counter()
         run.fit_time = fitted_at - start
-        scores = data.scores(fitted, test)
+        run.scores = data.scores(fitted, test)
         run.score_time = time.perf_counter() - fitted_at
         run.estimator = fitted if return_estimator else None
-        if train_measures:
-            values = score_queries(
-                train_measures, data.judgments_of(train), data.scores(fitted, train)
-            )
-            weights = data.weights_of(data.queries_of(train))
-            run.train_scores = [mean_over_queries(of_measure, weights) for of_measure in values]
-        run.scores = scores
     except Exception as error:
         if error_score == "raise":
             raise

@@ -62,7 +62,7 @@ def fit_stopped(
     ranker: Any,
     adapter: Any,
     measures: list[Measure],
-    table: Any,
+    parts: list[tuple[Rows, Any]],
     rows: Rows,
     queries: Queries,
     validation: Rows | None,
@@ -70,16 +70,9 @@ def fit_stopped(
 ) -> tuple[Any, StoppingState]:
     """Return the fitted estimator of a QueryRanker, and the validation scores of all rounds.
 
-    The validation rows are `validation` or, if it is None, rows of queries that are held out.
+    `parts` contains the training rows and the validation rows of each training. A last fit uses
+    `rows` and, unless it is None, `validation`.
     """
-    if validation is None:
-        by_query = adapter.query_argument is not None
-        parts = [
-            (_take(rows, queries, trained, by_query), _take(rows, queries, held_out, True))
-            for trained, held_out in _splits(ranker, table, rows, queries)
-        ]
-    else:
-        parts = [(adapter.order_rows(rows, queries), validation)]
     for training, _ in parts:
         if WEIGHT in training.by_row and not training.by_row[WEIGHT].any():
             raise ValueError("sample_weight must be positive in at least one training row.")
@@ -122,6 +115,17 @@ def kind_of(early_stopping: Any) -> str | None:
 
 
 # Rows --------------------------------------------------------------------------------------------
+
+
+def split_rows(
+    ranker: Any, adapter: Any, table: Any, rows: Rows, queries: Queries
+) -> list[tuple[Rows, Any]]:
+    """Return the training rows and the held-out rows of each training."""
+    by_query = adapter.query_argument is not None
+    return [
+        (_take(rows, queries, trained, by_query), _take(rows, queries, held_out, True))
+        for trained, held_out in _splits(ranker, table, rows, queries)
+    ]
 
 
 def _splits(

@@ -294,13 +294,14 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _candidates(self, rng: np.random.RandomState) -> list[dict[str, Any]]:
         """Return the parameters of the candidates."""
-        space = self.param_distributions
+        n_iter = None if self.n_iter is None else whole_number(self.n_iter, "n_iter", 1)
         try:
-            if self.n_iter is None:
-                candidates = list(ParameterGrid(space))
+            if n_iter is None:
+                candidates = list(ParameterGrid(self.param_distributions))
             else:
-                n_iter = whole_number(self.n_iter, "n_iter", 1)
-                candidates = list(ParameterSampler(space, n_iter, random_state=rng))
+                candidates = list(
+                    ParameterSampler(self.param_distributions, n_iter, random_state=rng)
+                )
         except TypeError as error:
             raise TypeError(
                 f"param_distributions must be a dict or a list of dicts. {error} To sample "
@@ -339,7 +340,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         remaining = np.arange(len(rankers))
         for number, (train, test) in enumerate(folds):
             calls = [
-                delayed(run_fold)(rankers[c], number, train, test, self.error_score, [], False)
+                delayed(run_fold)(rankers[c], number, train, test, self.error_score, False)
                 for c in remaining
             ]
             runs = in_parallel(calls, self.n_jobs, self.progress, desc="candidates", leave=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from itertools import zip_longest
 from typing import Any, Self
@@ -41,12 +41,24 @@ from skgraded.model_selection import early_stopping
 from skgraded.model_selection.folds import requests_of_queries
 from skgraded.model_selection.scorer import named_measures
 
-try:  # since scikit-learn 1.9; searches warn of estimators that do not accept their progress bars
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn 1.8 and earlier
+    CallbackSupportMixin = object
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Base class without callbacks."""
+    def run_as_task(estimator: Any, run: Callable[[], None], **data: Any) -> None:
+        """Call `run`."""
+        run()
+else:
+
+    @with_callbacks
+    def run_as_task(estimator: Any, run: Callable[[], None], **data: Any) -> None:
+        """Call `run`, and report it to callbacks, such as the progress bar of a search."""
+        context = estimator._init_callback_context()
+        context.call_on_fit_task_begin(estimator=estimator, **data)
+        run()
+        # The attributes of a fitted estimator are complete, so callbacks receive a copy of it.
+        context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **data)
 
 
 _check_grades = choice_validator("grades", ("level", "gain"))
@@ -278,11 +290,16 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         rows_val, ids_val = None, np.array([])
-        X_val, y_val = validation["X_val"], validation["y_val"]
-        if X_val is not None:
+        if validation["X_val"] is not None:
             check_row_labels(validation, stacklevel=3)
             rows_val, queries_val = self._read(
-                adapter, as_table(X_val), y_val, qid_val, sample_weight_val, group_val, "_val"
+                adapter,
+                as_table(validation["X_val"]),
+                validation["y_val"],
+                qid_val,
+                sample_weight_val,
+                group_val,
+                "_val",
             )
             self._check_features(rows_val.X, "X_val")
             # Group sizes do not identify queries.
@@ -297,20 +314,29 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                     )
             rows_val = rows_val.take(queries_val.order, queries_val.sizes)
             rows_val.X = adapter.readable(rows_val.X)
-        self._fitted_queries = None  # ids generated from group sizes do not identify queries
-        if group is None:
-            self._fitted_queries = FittedQueries(queries, rows.grades, ids_val)
+        # Ids generated from group sizes do not identify queries.
+        self._fitted_queries = (
+            FittedQueries(queries, rows.grades, ids_val) if group is None else None
+        )
         rows.X = adapter.readable(rows.X)
         if self.early_stopping or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
-        if not self.early_stopping:
-            self.estimator_ = adapter.fit(adapter.order_rows(rows, queries), fit_params)
-            return self
-        self.estimator_, state = early_stopping.fit_stopped(
-            self, adapter, measures, table, rows, queries, rows_val, fit_params
-        )
-        self.n_iter_, self.best_iteration_ = state.n_rounds, state.best_round
-        self.best_score_, self.evals_result_ = state.best_score, {"validation": state.history}
+        if self.early_stopping and rows_val is None:
+            parts = early_stopping.split_rows(self, adapter, table, rows, queries)
+        else:
+            parts = [(adapter.order_rows(rows, queries), rows_val)]
+
+        def train() -> None:
+            if not self.early_stopping:
+                self.estimator_ = adapter.fit(parts[0][0], fit_params)
+                return
+            self.estimator_, state = early_stopping.fit_stopped(
+                self, adapter, measures, parts, rows, queries, rows_val, fit_params
+            )
+            self.n_iter_, self.best_iteration_ = state.n_rounds, state.best_round
+            self.best_score_, self.evals_result_ = state.best_score, {"validation": state.history}
+
+        run_as_task(self, train, X=X, y=y, metadata={} if qid is None else {"qid": qid})
         return self
 
     def predict(self, X: Any) -> np.ndarray:

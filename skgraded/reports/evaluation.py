@@ -501,8 +501,6 @@ class CrossEvaluation(Evaluation):
         Prediction time for the test queries in seconds; nan if the prediction failed.
     errors : list of (str or None), of length n_folds
         Error message for each fold; None if the fold did not fail.
-    train_scores : dict of str to ndarray of shape (n_folds,), or None
-        Means over the training queries, keyed by measure name; None without `return_train_score`.
     tests : Tests or None
         All tests, if any query was tested more than once. In this case, `per_query` contains the
         mean of each query's values, and `fold` contains the first fold of each query.
@@ -523,7 +521,6 @@ class CrossEvaluation(Evaluation):
     fit_time: np.ndarray
     score_time: np.ndarray
     errors: list[str | None]
-    train_scores: dict[str, np.ndarray] | None = None
     tests: Tests | None = None
     estimators: list[Any] | None = field(default=None, compare=False)
 
@@ -535,7 +532,6 @@ class CrossEvaluation(Evaluation):
             "fit_time": write_arrays(self.fit_time),
             "score_time": write_arrays(self.score_time),
             "errors": self.errors,
-            "train_scores": write_arrays(self.train_scores),
             "tests": None
             if self.tests is None
             else {
@@ -555,7 +551,6 @@ class CrossEvaluation(Evaluation):
             fit_time=read_arrays(written["fit_time"]),
             score_time=read_arrays(written["score_time"]),
             errors=written["errors"],
-            train_scores=read_arrays(written["train_scores"]),
             tests=None
             if tests is None
             else Tests(
@@ -581,9 +576,8 @@ class CrossEvaluation(Evaluation):
         """Tabulate the folds, one row per fold.
 
         The columns of the pandas.DataFrame are ``fold``, ``n_queries``, the mean of each measure,
-        ``train_NAME`` with `return_train_score`, ``fit_time``, ``score_time`` and, if a fold
-        failed, ``error``. Do not compute intervals or tests from these means: folds share most of
-        their training data.
+        ``fit_time``, ``score_time`` and, if a fold failed, ``error``. Do not compute intervals or
+        tests from these means: folds share most of their training data.
         """
         tests = self.tests or Tests(np.arange(self.n_queries), self.fold, self.per_query)
         weights = None if self.weights is None else self.weights[tests.query]
@@ -598,7 +592,6 @@ class CrossEvaluation(Evaluation):
                 ]
                 for name, values in tests.values.items()
             },
-            **{f"train_{name}": scores for name, scores in (self.train_scores or {}).items()},
             "fit_time": self.fit_time,
             "score_time": self.score_time,
         }

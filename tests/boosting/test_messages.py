@@ -244,7 +244,7 @@ ROWS = [
         "pipeline: fractional grades",
         lambda: fitted(make_pipeline(StandardScaler(), LGBMRanker()), y=Y / 2),
         ValueError,
-        "Grades in y must be integers for LGBMRanker",
+        "Grades in y must be integers ≤ 30 for LGBMRanker",
     ),
     (
         "pipeline: no booster",

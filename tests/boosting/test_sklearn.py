@@ -133,7 +133,7 @@ def test_training_stops_at_the_maximum_number_of_rounds(max_iter):
 # Settings of the estimator -----------------------------------------------------------------------
 
 
-def test_stopping_settings_of_the_estimator_have_no_effect_and_are_restored(usual):
+def test_stopping_settings_of_the_estimator_have_no_effect_and_are_unchanged(usual):
     settings = {
         "early_stopping": "auto",
         "warm_start": True,
@@ -145,9 +145,7 @@ def test_stopping_settings_of_the_estimator_have_no_effect_and_are_restored(usua
     estimator = clone(BOOSTER).set_params(**settings)
     ranker = stopped(estimator)
     assert ranker.evals_result_ == usual.evals_result_
-    expected = BOOSTER.get_params() | settings
-    assert estimator.get_params() == ranker.estimator_.get_params() == expected
-    assert usual.estimator_.get_params() == BOOSTER.get_params()
+    assert estimator.get_params() == BOOSTER.get_params() | settings
     assert not hasattr(estimator, "n_iter_")
 
 

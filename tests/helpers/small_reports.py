@@ -147,7 +147,7 @@ def crossed():
         for seed in (0, 1)
         for split in GroupKFold(2, shuffle=True, random_state=seed).split(X, y, qid)
     ]
-    settings = {"qid": qid, "measures": ["ap", "rr"], "return_train_score": True}
+    settings = {"qid": qid, "measures": ["ap", "rr"]}
     return sg.cross_evaluate(Ridge(), X, y, cv=cv, **settings)
 
 

@@ -126,7 +126,7 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     X, y, qid = ranking
     folds = repeated_folds(qid)
     measures = ["ndcng@5", "AP(undefined=nan)"]
-    settings = {"qid": qid, "measures": measures, "return_train_score": True}
+    settings = {"qid": qid, "measures": measures}
     if weighted:
         settings["sample_weight"] = 1.0 + qid % 3
     cv = sg.cross_evaluate(Ridge(), X, y, cv=folds, **settings)
@@ -145,7 +145,7 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
 
 def test_taken_queries_keep_their_folds_and_tests(ranking):
     X, y, qid = ranking
-    settings = {"qid": qid, "measures": "ap", "return_train_score": True}
+    settings = {"qid": qid, "measures": "ap"}
     cv = sg.cross_evaluate(Ridge(), X, y, cv=repeated_folds(qid, 2), **settings)
     taken = cv.take(np.array([7, 3, 12]))
     np.testing.assert_array_equal(taken.fold, cv.fold[[7, 3, 12]])
@@ -165,44 +165,11 @@ def test_taken_queries_keep_their_folds_and_tests(ranking):
 # Fold means, times, estimators, progress ---------------------------------------------------------
 
 
-def test_by_fold_also_contains_training_scores(ranking):
-    X, y, qid = ranking
-    weights = 1.0 + qid % 3
-    folds = list(GroupKFold(3).split(X, y, qid))
-    cv = sg.cross_evaluate(
-        Ridge(),
-        X,
-        y,
-        qid=qid,
-        cv=folds,
-        measures=["ap", "rr"],
-        sample_weight=weights,
-        return_train_score=True,
-    )
-    frame = cv.by_fold()
-    assert frame.columns.tolist() == [
-        "fold",
-        "n_queries",
-        "AP",
-        "RR",
-        "train_AP",
-        "train_RR",
-        "fit_time",
-        "score_time",
-    ]
-    assert frame["fit_time"].tolist() == cv.fit_time.tolist()
-    for fold, (train, _) in enumerate(folds):
-        scores = Ridge().fit(X[train], y[train]).predict(X[train])
-        value = sg.AP()(y[train], scores, qid=qid[train], sample_weight=weights[train])
-        assert frame["train_AP"][fold] == pytest.approx(value)
-
-
 def test_times_and_estimators_of_each_fold_are_kept(ranking, of_ridge):
     X, y, qid = ranking
     assert of_ridge.fit_time.shape == of_ridge.score_time.shape == (4,)
     assert (of_ridge.fit_time > 0).all() and (of_ridge.score_time > 0).all()
     assert of_ridge.errors == [None] * 4 and len(of_ridge.estimators) == 4
-    assert of_ridge.train_scores is None
     values = dict(zip(of_ridge.query_ids, of_ridge.per_query["MuAP"], strict=True))
     for fold, (_, test) in enumerate(GroupKFold(4).split(X, y, qid)):
         scores = of_ridge.estimators[fold].predict(X[test])

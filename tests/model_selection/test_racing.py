@@ -240,7 +240,7 @@ def test_a_failed_candidate_is_dropped_and_named(data):
         ({"margin": -0.1}, "margin must be a finite number ≥ 0"),
         ({"level": 1}, "level must be a finite number > 0 and < 1"),
         ({"n_iter": 0}, "n_iter must be"),
-        ({"prefer": "estimator__alhpa"}, "Did you mean 'estimator__alpha'"),
+        ({"prefer": "estimator__alhpa"}, "must give each candidate a number; got None"),
         ({"prefer": "estimator__alpha", "level": None}, "requires a level"),
         ({"cv": 1}, "n_splits=1"),
         ({"cv": []}, "cv has no splits"),

@@ -170,7 +170,7 @@ def test_fractional_grades_depend_on_the_objective_under_any_alias(params, needs
     y[7] = 2.5
     ranker = sg.QueryRanker(LGBMRanker(n_estimators=1, verbose=-1, **params))
     if needs_integers:
-        with pytest.raises(ValueError, match="integers for LGBMRanker; got 2.5 in row 7"):
+        with pytest.raises(ValueError, match="integers ≤ 30 for LGBMRanker; got 2.5 in row 7"):
             ranker.fit(X, y, qid=qid)
     else:
         with warnings.catch_warnings():

@@ -132,25 +132,6 @@ def test_regressors_are_fitted_on_unchanged_rows_and_weights(name):
     np.testing.assert_array_equal(ranker.predict(X), expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "argument"),
-    [
-        ("LightGBM", "init_score"),
-        ("XGBoost", "base_margin"),
-        ("CatBoost", "baseline"),
-        ("CatBoost QueryRMSE", "baseline"),
-    ],
-)
-def test_initial_scores_are_sorted_with_the_rows(name, argument):
-    X, y, qid = toy()
-    first = np.random.default_rng(0).normal(size=len(y))
-    ranker = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid, **{argument: first})
-    model = fitted_by_library(RANKERS[name], X, y, qid, **{argument: first})
-    np.testing.assert_allclose(ranker.predict(X), model.predict(X), rtol=0, atol=tolerance(name))
-    plain = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid)
-    assert np.abs(ranker.predict(X) - plain.predict(X)).max() > 0.01
-
-
 # Tables ------------------------------------------------------------------------------------------
 
 

@@ -137,7 +137,7 @@ def scorers():
         "make_ranking_scorer(['a', 'b'], qid=1)": sg.make_ranking_scorer(
             {"a": "rr", "b": "ndcng@10"}, qid=1
         ),
-        "make_ranking_scorer('RR', qid=<Series of 5 rows>, response_method='predict')": (
+        "make_ranking_scorer('RR', qid=<Series>)": (
             sg.make_ranking_scorer("rr", qid=pd.Series(QID), response_method="predict")
         ),
     }

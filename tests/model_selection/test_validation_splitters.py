@@ -96,9 +96,9 @@ def test_only_refit_trains_on_rows_in_the_gap():
     days = []
 
     class Recorder(LGBMRanker):
-        def fit(self, X, y, **parameters):
+        def fit(self, X, y, group=None, eval_X=None, **parameters):
             days.append(sorted(set(X["words"])))
-            return super().fit(X, y, **parameters)
+            return super().fit(X, y, group=group, eval_X=eval_X, **parameters)
 
     recorder = Recorder(**LIGHTGBM)
     stopping(splitter, recorder, refit=True).fit(TABLES["pandas"](X), y)
