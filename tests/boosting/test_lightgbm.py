@@ -6,7 +6,6 @@ import pytest
 from recorded import SIZES, LightGBM, generated, letor_parts, n_judgments
 
 import skgraded as sg
-from skgraded.datasets import make_ranking
 from skgraded.lightgbm import eval_metric
 
 PARAMS = LightGBM.params
@@ -21,23 +20,6 @@ def sets():
 @pytest.fixture(scope="module")
 def letor(data_dir):
     return letor_parts(data_dir)
-
-
-@pytest.fixture(scope="module")
-def parts():
-    """A training set of 40 queries, a validation set of 20, and X, y and qid of the latter."""
-    X, y, qid = make_ranking(n_queries=60, random_state=0)
-    last = qid >= 40
-    train, valid = (
-        lgb.Dataset(
-            X[rows],
-            y[rows],
-            group=np.unique(qid[rows], return_counts=True)[1],
-            free_raw_data=False,
-        )
-        for rows in (~last, last)
-    )
-    return train, valid, (X[last], y[last], qid[last])
 
 
 # Values ------------------------------------------------------------------------------------------
@@ -137,19 +119,6 @@ def test_a_ranker_records_the_same_values_as_train(sets):
     for name, values in history["set0"].items():
         np.testing.assert_allclose(recorded[name], values, rtol=0, atol=1e-12)
     assert n_judgments() == before  # released with the Datasets
-
-
-@pytest.mark.parametrize("first_metric_only", [True, False])
-def test_lightgbm_stops_on_any_of_two_measures_or_only_on_the_first(parts, first_metric_only):
-    train, valid, _ = parts
-    # The precision of the whole list is the same for every ranking, so it never improves.
-    stop = lgb.early_stopping(5, first_metric_only=first_metric_only, verbose=False)
-    history, booster = history_of(
-        train, [valid], eval_metric(["ndcng@10", "p"]), 100, callbacks=[stop]
-    )
-    best = 1 + np.argmax(history["set0"]["NDCNG@10"])
-    assert best > 1
-    assert booster.best_iteration == (best if first_metric_only else 1)
 
 
 def test_a_threshold_too_small_for_32_bits_does_not_make_grade_0_relevant():

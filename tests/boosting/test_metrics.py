@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from recorded import LightGBM, XGBoost, all_judgments, generated, n_judgments
+from recorded import LightGBM, XGBoost, generated, n_judgments
 
 import skgraded as sg
 
@@ -107,19 +107,6 @@ def test_a_grade_equal_to_the_threshold_is_relevant(library):
 
 
 # Cached judgments --------------------------------------------------------------------------------
-
-
-def test_all_metrics_share_one_set_of_judgments_per_data_set(library, sets):
-    before, seen = set(map(id, all_judgments())), []
-
-    def gain(grades):  # called at each round
-        seen.extend(thing for thing in all_judgments() if id(thing) not in before)
-        return grades
-
-    measure = sg.NDCG(gain=gain)
-    library.history_of(sets[0], sets, library.metric(measure), 1)
-    library.history_of(sets[0], sets, library.metric([measure, "ap"]), 3)
-    assert len(set(map(id, seen))) == len(sets)
 
 
 def test_judgments_are_released_with_their_data_set(library):

@@ -170,15 +170,6 @@ def test_cv_of_xgboost_trains_on_the_measure(real):
     assert last["train-MuAP-mean"] > 0.9 and last["test-MuAP-mean"] > constant + 0.1
 
 
-def test_a_saved_model_of_xgboost_gives_the_same_predictions(real, tmp_path):
-    X, y, sizes, _ = real
-    matrix = xgb.DMatrix(X, y, group=sizes)
-    booster = xgb.train(XGB_QUIET, matrix, 3, obj=objective_of_xgboost("mu_map"))
-    booster.save_model(tmp_path / "model.json")
-    again = xgb.Booster(model_file=tmp_path / "model.json")
-    np.testing.assert_array_equal(again.predict(matrix), booster.predict(matrix))
-
-
 @pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 def test_a_query_may_have_more_than_10000_rows():
     rng = np.random.default_rng(0)

@@ -22,7 +22,6 @@ RANKERS = {
     ),
     "a regressor": Ridge(),
 }
-BOOSTERS = [name for name in RANKERS if name != "a regressor"]
 
 
 @pytest.fixture(scope="module")
@@ -47,33 +46,6 @@ def test_a_pipeline_equals_the_ranker_on_transformed_rows(ranking, name, routing
         assert ranker.score(X, y, qid=qid) == pytest.approx(alone.score(scaled, y, qid=qid))
     assert isinstance(ranker.estimator_, Pipeline)
     assert piped.steps[-1][1] is RANKERS[name] and not hasattr(piped[0], "mean_")
-
-
-@pytest.mark.parametrize("name", BOOSTERS)
-def test_early_stopping_transforms_the_validation_rows(ranking, name):
-    X, y, qid = ranking
-    train = qid < 20
-    scaled = StandardScaler().fit(X[train]).transform(X)
-
-    def stopped(estimator, X):
-        ranker = sg.QueryRanker(estimator, early_stopping=True, n_iter_no_change=5)
-        return ranker.fit(
-            X[train],
-            y[train],
-            qid=qid[train],
-            X_val=X[~train],
-            y_val=y[~train],
-            qid_val=qid[~train],
-        )
-
-    alone = stopped(RANKERS[name], scaled)
-    piped = stopped(make_pipeline(StandardScaler(), RANKERS[name]), X)
-    assert piped.best_iteration_ == alone.best_iteration_
-    recorded, expected = (
-        ranker.evals_result_["validation"]["NDCNG@10"] for ranker in (piped, alone)
-    )
-    np.testing.assert_allclose(recorded, expected, rtol=1e-6)
-    np.testing.assert_allclose(piped.predict(X), alone.predict(scaled), rtol=1e-5, atol=1e-5)
 
 
 def test_the_query_column_is_removed_before_the_transformers(ranking):

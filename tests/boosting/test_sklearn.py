@@ -1,7 +1,6 @@
 """Early stopping of scikit-learn's HistGradientBoostingRegressor in QueryRanker."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -147,17 +146,3 @@ def test_stopping_settings_of_the_estimator_have_no_effect_and_are_unchanged(usu
     assert ranker.evals_result_ == usual.evals_result_
     assert estimator.get_params() == BOOSTER.get_params() | settings
     assert not hasattr(estimator, "n_iter_")
-
-
-def test_categorical_columns_of_a_frame_stay_categorical():
-    def frame(X):
-        kinds = np.array(list("pqrst"))[np.clip(np.round(X[:, 0] * 2) + 2, 0, 4).astype(int)]
-        kinds = pd.Categorical(kinds, categories=list("tsrqp"))
-        return pd.DataFrame({"a": X[:, 1], "b": X[:, 2], "kind": kinds})
-
-    estimator = clone(BOOSTER).set_params(categorical_features="from_dtype")
-    ranker = stopped(estimator, patience=2, table=frame)
-    plain = clone(estimator).set_params(max_iter=ranker.best_iteration_).fit(frame(X), Y)
-    assert plain.is_categorical_.tolist() == [False, False, True]
-    np.testing.assert_array_equal(ranker.predict(frame(EVAL_X)), plain.predict(frame(EVAL_X)))
-    assert ranker.feature_names_in_.tolist() == ["a", "b", "kind"]

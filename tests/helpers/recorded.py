@@ -36,13 +36,9 @@ def letor_parts(data_dir):
     ]
 
 
-def all_judgments():
-    return [thing for thing in gc.get_objects() if type(thing) is sg.Judgments]
-
-
 def n_judgments():
     gc.collect()
-    return len(all_judgments())
+    return sum(type(thing) is sg.Judgments for thing in gc.get_objects())
 
 
 class Library:

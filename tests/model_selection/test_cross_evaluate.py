@@ -282,10 +282,6 @@ def test_the_queries_of_a_failing_fold_have_the_error_score(ranking, of_ridge, h
     assert np.isnan(frame["score_time"]).tolist() == [False, True, False, False]
     assert np.isnan(frame["fit_time"]).tolist() == [False, how == "fit", False, False]
 
-    again = sg.Evaluation.from_json(cv.to_json())
-    assert again.errors == cv.errors and again.estimators is None
-    assert again.to_json() == cv.to_json()
-
 
 def test_an_error_is_raised_by_default_and_if_all_folds_fail(ranking):
     X, y, qid = ranking
@@ -294,18 +290,3 @@ def test_an_error_is_raised_by_default_and_if_all_folds_fail(ranking):
         sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)
     with pytest.raises(ValueError, match="Error in fold 0: AssertionError: bad input"):
         sg.cross_evaluate(NeverFitted(), X, y, qid=qid, error_score=0)
-
-
-# As an Evaluation --------------------------------------------------------------------------------
-
-
-def test_a_cross_evaluation_is_summarized_like_an_evaluation(of_ridge):
-    assert of_ridge.summary()["n_queries"].tolist() == [40, 40]
-    frame = of_ridge.to_frame()
-    columns = ["query_id", "fold", *of_ridge.per_query]
-    assert frame.columns.tolist() == of_ridge.worst(3).columns.tolist() == columns
-    assert sorted(frame["fold"].unique()) == [0, 1, 2, 3]
-    by_fold = of_ridge.summary(by=of_ridge.fold, method="t").set_index(["measure", "segment"])
-    assert by_fold["mean"]["MuAP"].sort_index().tolist() == of_ridge.by_fold()["MuAP"].tolist()
-    parts = sg.Evaluation.concat([of_ridge])
-    assert type(parts) is sg.Evaluation and parts.mean() == of_ridge.mean()

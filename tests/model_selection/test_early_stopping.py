@@ -500,16 +500,3 @@ def test_random_rows_of_histogram_gradient_boosting_are_an_error(early_stopping)
     ranker = sg.QueryRanker(booster, early_stopping=early_stopping)
     with pytest.raises(ValueError, match=r"splits queries.*QueryRanker\(…, early_stopping=5\)"):
         ranker.fit(X, y, qid=qid)
-
-
-def test_refit_of_histogram_gradient_boosting_and_of_a_pipeline():
-    X, y, qid = data()
-    booster = HistGradientBoostingRegressor(max_iter=ROUNDS, random_state=0)
-    ranker = stopping(booster, refit=True).fit(X, y, qid=qid)
-    by_hand = clone(booster).set_params(max_iter=ranker.best_iteration_, early_stopping=False)
-    np.testing.assert_array_equal(ranker.predict(X), by_hand.fit(X, y).predict(X))
-    piped = make_pipeline(StandardScaler(), clone(ESTIMATORS["LGBMRanker"]))
-    ranker = stopping(piped, refit=True).fit(X, y, qid=qid)
-    piped.set_params(lgbmranker__n_estimators=ranker.best_iteration_)
-    expected = sg.QueryRanker(piped).fit(X, y, qid=qid).predict(X)
-    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-6, atol=1e-9)

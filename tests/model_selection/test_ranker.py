@@ -134,16 +134,6 @@ def test_group_sizes_take_the_place_of_qid():
     assert ranker.score(X, y, group=[10] * 24) == ranker.score(X, y, qid=qid)
 
 
-def test_other_arguments_of_fit_are_passed_on():
-    X, y, qid = toy_data()
-    X[:, 3] = np.round(abs(X[:, 3]))
-    names = ["a", "b", "c", "d"]
-    ranker = sg.QueryRanker(LAMBDARANK).fit(
-        X, y, qid=qid, feature_name=names, categorical_feature=["d"]
-    )
-    assert ranker.estimator_.booster_.feature_name() == names
-
-
 ALIASES = ("objective_type", "app", "application", "loss")
 
 

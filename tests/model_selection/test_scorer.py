@@ -59,14 +59,6 @@ def test_query_ids_are_a_column_of_any_table_by_position_or_name(kind):
         assert score == pytest.approx(expected, abs=1e-12), column
 
 
-def test_query_ids_are_text_categories_or_fractions():
-    X = pd.DataFrame({"score": SCORES, "q": QID})
-    scorer = sg.make_ranking_scorer("rr", qid="q")
-    for dtype in (object, "category", "string"):
-        assert scorer(Scores(), X.astype({"q": dtype}), GRADES) == EXPECTED_RR
-    assert scorer(Scores(), X.assign(q=np.where(QID == "a", 0.5, 1.5)), GRADES) == EXPECTED_RR
-
-
 def test_query_ids_are_looked_up_in_a_series_by_row_label():
     labels = list("vwxyz")
     X = pd.DataFrame({"score": SCORES}, index=labels)

@@ -7,9 +7,8 @@ import sklearn
 from lightgbm import LGBMRanker
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from table_kinds import FRAMES, TABLES, toy_data
@@ -20,8 +19,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:User
 
 NDCNG = sg.NDCNG(k=10)
 SCORER = sg.make_ranking_scorer(NDCNG)  # made while routing is disabled
-MEASURES = ["ndcng@10", "mu_map"]
-NAMES = ["NDCNG@10", "MuAP"]
 FEATURES = [0, 2, 3]
 BOOSTER = LGBMRanker(
     n_estimators=6,
@@ -109,27 +106,6 @@ def test_routing_and_a_query_column_give_the_same_scores_for_any_table(kind):
             np.testing.assert_allclose(by_routing, toy_scores(), atol=1e-12)
 
 
-def test_cross_validate_with_several_measures_and_training_scores(routing):
-    X, y, qid = toy_data()
-    X = X[:, FEATURES]
-    results = cross_validate(
-        sg.QueryRanker(Ridge()),
-        X,
-        y,
-        params={"qid": qid},
-        cv=by_query(),
-        scoring=sg.make_ranking_scorer(MEASURES),
-        return_train_score=True,
-        error_score="raise",
-    )
-    for name in NAMES:
-        expected = toy_scores(measure=sg.measure(name))
-        np.testing.assert_allclose(results[f"test_{name}"], expected, atol=1e-12)
-    train, _ = next(GroupKFold(3).split(X, groups=qid))
-    scores = Ridge().fit(X[train], y[train]).predict(X[train])
-    assert results["train_MuAP"][0] == pytest.approx(sg.MuAP()(y[train], scores, qid=qid[train]))
-
-
 def test_weights_reach_fit_and_score_if_both_request_them(routing):
     X, y, qid = toy_data()
     X = X[:, FEATURES]
@@ -193,15 +169,3 @@ def test_a_search_over_a_pipeline_of_a_booster_gives_the_scores_of_a_loop(source
         scores = [search.cv_results_[f"split{fold}_test_score"][candidate] for fold in range(2)]
         expected = scores_in_a_loop(X[:, FEATURES], y, qid, rate)
         np.testing.assert_allclose(scores, expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("source", ["column", "index"])
-def test_the_error_of_feature_selection_without_routing_recommends_routing(source):
-    X, y, qid = toy_data()
-    frame = pd.DataFrame(X[:, FEATURES], columns=list("abc")).assign(query=qid)
-    column = "query" if source == "column" else pd.Series(qid, frame.index)
-    selector = SequentialFeatureSelector(
-        sg.QueryRanker(Ridge(), qid=column), scoring=SCORER, cv=GroupKFold(2).split(X, groups=qid)
-    )
-    with pytest.raises(ValueError, match="(no names|no row labels).*metadata routing"):
-        selector.fit(frame, y)

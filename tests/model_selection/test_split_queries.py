@@ -74,13 +74,8 @@ def test_the_warning_names_a_query_and_a_splitter_at_the_line_of_the_caller():
     ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=days(qid[:200]))
     with pytest.warns(sg.TornQueryWarning) as record:
         ranker.score(X[200:], y[200:], qid=days(qid[200:]))
-    message = str(record[0].message)
-    assert re.search(f"such as .*'{days(qid[200])}'", message)
-    assert "cv=QueryKFold(5, qid='query_id')" in message
-    assert "cv=GroupKFold(5).set_split_request(groups='qid')" in message
-    assert record[0].filename == __file__
-    assert [warning.category for warning in record] == [sg.TornQueryWarning]
-    assert issubclass(sg.TornQueryWarning, UserWarning)
+    assert re.search(f"such as .*'{days(qid[200])}'.*cv=QueryKFold", str(record[0].message))
+    assert [warning.filename for warning in record] == [__file__]
     ranker.score(X[200:], y[200:], qid=days(qid[200:]).astype(int))  # numbers differ from dates
 
 
@@ -164,25 +159,3 @@ def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
     _, issued = caught(lambda: ranker.fit(X[some], y[some]))
     assert counts(issued, "fit") == [(1, 12, 1)]
     assert "such as 7, are" in str(issued[0].message)
-
-
-KINDS = {
-    "text": lambda qid: qid.map("q{}".format),
-    "pairs": lambda qid: qid.map(lambda query: (query // 5, query % 5)),
-    "float": lambda qid: qid / 2,
-    "Int64": lambda qid: qid.astype("Int64"),
-    "category": lambda qid: qid.astype("category"),
-    "mixed": lambda qid: pd.Series([str(i) if i % 2 else i for i in qid], qid.index, dtype=object),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_incomplete_queries_of_any_kind_of_ids_are_counted(rows, kind):
-    X, y, qid = rows
-    ids = KINDS[kind](qid)
-    scorer = sg.make_ranking_scorer("ndcng@10", qid=ids)
-    model = Ridge().fit(X, y)
-    scorer(model, X, y)
-    _, issued = caught(lambda: scorer(model, X[:100], y[:100]))
-    assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), np.arange(100))]
-    assert f"such as {ids.tolist()[0]!r}, are" in str(issued[0].message)

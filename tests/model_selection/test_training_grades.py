@@ -29,20 +29,14 @@ def data():
 # Grades as gains ---------------------------------------------------------------------------------
 
 
-def test_lightgbm_receives_codes_and_their_gains(data):
+def test_lightgbm_receives_codes_and_their_gains_and_xgboost_linear_gains(data):
     X, y, qid = data
     gains, codes = np.unique(y, return_inverse=True)
-    by_hand = LGBMRanker(**QUIET, label_gain=gains.tolist()).fit(X, codes, group=np.bincount(qid))
-    ranker = sg.QueryRanker(LGBMRanker(**QUIET), grades="gain").fit(X, y, qid=qid)
-    np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
-
-
-def test_xgboost_receives_linear_gains(data):
-    X, y, qid = data
-    by_hand = XGBRanker(**SETTINGS, objective="rank:ndcg", ndcg_exp_gain=False).fit(X, y, qid=qid)
-    estimator = XGBRanker(**SETTINGS, objective="rank:ndcg")
-    ranker = sg.QueryRanker(estimator, grades="gain").fit(X, y, qid=qid)
-    np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
+    lightgbm = LGBMRanker(**QUIET, label_gain=gains.tolist()).fit(X, codes, group=np.bincount(qid))
+    xgboost = XGBRanker(**SETTINGS, objective="rank:ndcg", ndcg_exp_gain=False).fit(X, y, qid=qid)
+    for estimator, by_hand in ((LGBMRanker(**QUIET), lightgbm), (XGBRanker(**SETTINGS), xgboost)):
+        ranker = sg.QueryRanker(estimator, grades="gain").fit(X, y, qid=qid)
+        np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Early stopping on validation queries that a splitter chooses, and cross-validation with it."""
+"""Early stopping on validation queries that a splitter chooses."""
 
 import numpy as np
 import pandas as pd
@@ -127,6 +127,3 @@ def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
     group = np.bincount(qid)
     order = np.argsort(qid, kind="stable")
     assert stopping(splitter, qid=None).fit(X[order], y[order], group=group).n_iter_ > 0
-
-
-# Cross-validation --------------------------------------------------------------------------------
