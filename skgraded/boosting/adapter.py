@@ -159,8 +159,8 @@ class Adapter(WholeEstimator):
         for name in BY_POSITION:
             if fit_params.get(name) is not None:
                 raise ValueError(
-                    f"Argument {name} refers to rows by position, but QueryRanker must reorder the "
-                    "rows: sort the rows by query first, and set early_stopping=False."
+                    f"Argument {name} refers to rows by position, but QueryRanker must reorder or "
+                    "hold out rows: sort the rows by query first, and set early_stopping=False."
                 )
 
     def fit_arguments(self, rows: Rows) -> dict[str, Any]:

@@ -69,12 +69,12 @@ def fresh(estimator):
     return type(estimator)(**estimator.get_params())
 
 
-def fitted_by_library(estimator, X, y, qid, sample_weight=None, **first_scores):
+def fitted_by_library(estimator, X, y, qid, sample_weight=None):
     """Fit a library's ranker to rows sorted by query, with its form of queries and weights."""
     queries = list(dict.fromkeys(qid.tolist()))
     rows = [np.flatnonzero(qid == query) for query in queries]
     order, sizes = np.concatenate(rows), [len(part) for part in rows]
-    model, arguments = fresh(estimator), {name: s[order] for name, s in first_scores.items()}
+    model, arguments = fresh(estimator), {}
     if sample_weight is not None:
         weights = np.array([sample_weight[part].mean() for part in rows])
     if isinstance(model, LGBMRanker):
