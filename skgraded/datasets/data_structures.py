@@ -14,7 +14,6 @@ from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.words import are_utf8, did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.entries import Entries, empty_run, name_rows
-from skgraded.datasets.text_files import parsed
 
 # Accepted column names in frames, lists of dicts and files with a header, in order of priority.
 # In PyTerrier data frames, `qid` contains query ids and `query` contains query texts.
@@ -26,8 +25,6 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 BEIR = "corpus-id"  # in qrels with this column, the grades may be called scores
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
-# Keys for grades and scores in OpenSearch and Elasticsearch JSON.
-KEY = {"qrels": "rating", "run": "_score"}
 
 
 def _check_judgments(grades: Any, **names: Any) -> np.ndarray:
@@ -40,13 +37,6 @@ def _check_judgments(grades: Any, **names: Any) -> np.ndarray:
 
 
 CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": door.check_scores}
-# Where the documents of a response are; neither Solr nor Vespa returns the id of a query.
-RESPONSES: dict[str, set[str]] = {
-    "response": {"docs"},
-    "root": {"children", "fields"},
-    "hits": {"hits"},
-    "responses": set(),  # a list of responses
-}
 
 
 def entries_of(
@@ -86,13 +76,11 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
             "DataFrame first."
         )
-    if isinstance(source, Mapping) and RESPONSES.keys() & source.keys():
-        _refuse_response(source, side)
     is_dict = isinstance(source, Mapping)
     if is_dict:
         n_named = len(list(filter(None, named_columns(source, side).values())))
         if n_named < 2 or n_named == 2 and isinstance(next(iter(source.values())), Mapping):
-            return from_queries(_queries_of(source), side)
+            return from_queries(source.items(), side)
     names = source if is_dict else getattr(source, "column_names", getattr(source, "columns", None))
     if names is not None:  # Arrow has both attributes
         return from_columns(source, choose_columns(list(names), side), side)
@@ -110,20 +98,6 @@ def _wrong_type(source: Any, side: str) -> TypeError:
         f"{lists}a list of dicts, a ranx {ranx}, or named tuples such as {item} from ir_measures; "
         f"got {shown}."
     )
-
-
-def _refuse_response(value: Mapping[Any, Any], side: str) -> None:
-    """Raise a TypeError for a response of Solr, Vespa, or Elasticsearch's _search or _msearch."""
-    parts = {key: value[key] for key in RESPONSES if isinstance(value.get(key), Mapping)}
-    responses = value.get("responses")
-    is_msearch = isinstance(responses, list) and isinstance(next(iter(responses), None), Mapping)
-    if is_msearch or any(keys & parts.get(key, {}).keys() for key, keys in RESPONSES.items()):
-        expected = "{query: {document: grade}}" if side == "qrels" else "{query: [document, …]}"
-        raise TypeError(
-            f"{side} contains a response of a search engine: pass a dict that maps each query to its "
-            f"documents, {expected}; the guide to files shows how to convert responses of Solr, "
-            "Vespa and Elasticsearch."
-        )
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -188,20 +162,15 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
     return object_array(plain_list(ids))[codes]
 
 
-# Lists of rows and of rated queries --------------------------------------------------------------
+# Lists of rows ------------------------------------------------------------------------------------
 
 
 def _from_items(items: list[Any], source: Any, side: str, lines: np.ndarray | None) -> Entries:
-    """Convert a list of rows (dicts or named tuples), or of dicts with ratings, one per query."""
+    """Convert a list of rows, which are dicts or named tuples."""
     if not items:
         return empty_run(side)
-    first = items[0]
-    if isinstance(first, Mapping):
-        _refuse_response(first, side)
-    if isinstance(first, Mapping) and "ratings" in first:
-        return from_queries(_rated_queries(items, side), side)
     are_dicts = all(isinstance(item, Mapping) for item in items)
-    fields = list(first) if are_dicts else getattr(first, "_fields", None)
+    fields = list(items[0]) if are_dicts else getattr(items[0], "_fields", None)
     if fields is None:
         raise _wrong_type(source, side)
     names = choose_columns(fields, side)
@@ -212,30 +181,7 @@ def _from_items(items: list[Any], source: Any, side: str, lines: np.ndarray | No
     return from_columns(table, names, side, lines)
 
 
-def _rated_queries(requests: list[Any], side: str) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield the id and the rated documents of each request in a ranking evaluation."""
-    for position, request in enumerate(requests):
-        is_request = isinstance(request, Mapping) and {"id", "query"} & request.keys()
-        if not is_request or "ratings" not in request:
-            raise TypeError(
-                f"Element {side}[{position}] must be a dict with the keys 'id' and 'ratings', as "
-                f"in _rank_eval requests; got {request!r:.200}."
-            )
-        yield request["id"] if "id" in request else request["query"], request["ratings"]
-
-
 # Dicts by query ----------------------------------------------------------------------------------
-
-
-def _queries_of(source: Mapping[Any, Any]) -> Iterable[tuple[Any, Any]]:
-    """Return (query, documents) pairs."""
-    for key in ("requests", "judgmentRatings"):  # keys in _rank_eval and OpenSearch
-        values = source.get(key)
-        if isinstance(values, list) and isinstance(next(iter(values), None), Mapping):
-            return _rated_queries(values, key)
-    if "metric_score" in source and isinstance(source.get("details"), Mapping):
-        source = source["details"]  # a _rank_eval response
-    return source.items()
 
 
 def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
@@ -245,20 +191,10 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     documents: list[Any] = []
     numbers: list[Any] = []
     for query, value in queries:
-        if isinstance(value, Mapping) and isinstance(value.get("hits"), (Mapping, list)):
-            value = value["hits"]  # a search response
-            value = value.get("hits", []) if isinstance(value, Mapping) else value
-        if isinstance(value, Mapping) and RESPONSES.keys() & value.keys():
-            _refuse_response(value, side)
-        if isinstance(value, (tuple, np.ndarray)):
-            value = list(value)
-        is_list = isinstance(value, list)
         if isinstance(value, Mapping):
             names, values = value.keys(), value.values()
-        elif is_list and (not value or isinstance(value[0], Mapping)):
-            names, values = _documents_of(query, value, side)
-        elif is_list and side == "run":
-            names, values = value, range(-1, -1 - len(value), -1)  # the score is -rank
+        elif side == "run" and isinstance(value, (list, tuple, np.ndarray)):
+            names, values = list(value), range(-1, -1 - len(value), -1)  # the score is -rank
         else:
             lists = "" if side == "qrels" else ", or a list of documents in ranked order"
             raise TypeError(
@@ -304,26 +240,3 @@ def _ranx_reader() -> Any:
         return sizes, names, numbers
 
     return read
-
-
-def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:
-    """Return the document ids and the grades or scores from a list of ratings or hits."""
-    names, numbers = [], []
-    for position, item in enumerate(items):
-        item = item.get("hit", item) if isinstance(item, Mapping) else {}
-        name, number = item.get("_id", item.get("docId")), item.get(KEY[side])
-        if name is not None and side == "run" and KEY[side] in item and number is None:
-            raise ValueError(
-                f"Item {position} of query {query!r} in run has the _score null, because the "
-                'search sorts by a field. Add "track_scores": true to the search, or pass ranks: '
-                f"{{query: {{hit['_id']: -rank for rank, hit in enumerate(hits)}}}}."
-            )
-        if name is None or number is None:
-            raise ValueError(
-                f"Item {position} of query {query!r} in {side} must contain '_id' and "
-                f"{KEY[side]!r}; got {items[position]!r:.200}."
-            )
-        names.append(name)
-        as_float = parsed(float, number) if isinstance(number, str) else None  # such as "3.000"
-        numbers.append(number if as_float is None else as_float)
-    return names, numbers

@@ -53,14 +53,11 @@ def join_run(
           ``query``, and of ``doc_id``, ``docno``, ``docid``, ``doc-id``, ``corpus-id`` and
           ``document``; the grades are ``grade``, ``relevance``, ``label``, ``rating`` or ``rel``,
           or, with ``corpus-id``, ``score``;
-        - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
-        - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch, or OpenSearch's judgments.
+        - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR.
     run : Bunch, mapping, frame, sequence of dicts or named tuples, or ranx.Run
         The scores, in the same forms, with ``score`` instead of the grade, or ranked lists,
-        ``{query: [document, …]}``, in which the score is -rank. For Elasticsearch and
-        OpenSearch: a dict that maps each query to its response or its list of hits, or the response
-        of ``_rank_eval``. Higher scores rank first; -inf means not retrieved. A query with an empty
-        dict or list is kept, with no documents retrieved.
+        ``{query: [document, …]}``, in which the score is -rank. Higher scores rank first; -inf
+        means not retrieved. A query with an empty dict or list is kept, with no documents retrieved.
     missing : {"skip", "count"}, optional
         Judged queries that are missing from the run are left out, as in trec_eval, or count
         without retrieved documents (trec_eval's ``-c``). By default, they are left out with a

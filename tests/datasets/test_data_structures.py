@@ -45,42 +45,6 @@ def table(by_query, names):
     return dict(zip(names, map(list, zip(*triples(by_query), strict=True)), strict=True))
 
 
-# Documents of a request, and hits of a response, as OpenSearch and Elasticsearch name them
-REQUESTS = [
-    {
-        "id": query,
-        "request": {"query": {"match": {"title": "ships"}}},
-        "ratings": [
-            {"_index": "i", "_id": name, "rating": grade} for name, grade in grades.items()
-        ],
-    }
-    for query, grades in QRELS.items()
-]
-HITS = {
-    query: [{"_index": "i", "_id": name, "_score": score} for name, score in scores.items()]
-    for query, scores in RUN.items()
-}
-DETAILS = {
-    query: {
-        "metric_score": 0.5,
-        "unrated_docs": [],
-        "hits": [{"hit": hit, "rating": None} for hit in hits],
-    }
-    for query, hits in HITS.items()
-}
-JUDGMENTS = {
-    "name": "judgments",
-    "type": "IMPORT_JUDGMENT",
-    "judgmentRatings": [
-        {
-            "query": query,
-            "ratings": [
-                {"docId": name, "rating": f"{grade:.3f}"} for name, grade in grades.items()
-            ],
-        }
-        for query, grades in QRELS.items()
-    ],
-}
 
 QRELS_FORMS = {
     "dicts": QRELS,
@@ -92,9 +56,6 @@ QRELS_FORMS = {
     "Quepid": pd.DataFrame(table(QRELS, ["query", "docid", "rating"])),
     "rows": [dict(zip(["q_id", "doc-id", "rel"], row, strict=True)) for row in triples(QRELS)],
     "lists": table(QRELS, ["q_id", "docno", "grade"]),
-    "_rank_eval": {"requests": REQUESTS, "metric": {"dcg": {"k": 20}}},
-    "requests": REQUESTS,
-    "judgments": JUDGMENTS,
 }
 RUN_FORMS = {
     "dicts": RUN,
@@ -107,12 +68,6 @@ RUN_FORMS = {
         dict(zip(["query-id", "corpus-id", "score"], row, strict=True)) for row in triples(RUN)
     ],
     "Arrow batch": pa.table(table(RUN, ["query_id", "docno", "score"])).to_batches()[0],
-    "response": {"metric_score": 0.5, "details": DETAILS, "failures": {}},
-    "responses": {
-        query: {"took": 3, "hits": {"total": {"value": 2}, "hits": hits}}
-        for query, hits in HITS.items()
-    },
-    "hits": HITS,
 }
 
 
