@@ -13,8 +13,9 @@ import numpy as np
 
 from skgraded._input.queries import query_codes
 from skgraded.cli._columns import rename_columns
+from skgraded.datasets import read_letor
 from skgraded.datasets.join import trec_scores
-from skgraded.datasets.letor import read_rows, read_scores
+from skgraded.datasets.letor import read_scores
 from skgraded.datasets.table_files import read_columns
 from skgraded.datasets.text_files import BOM, check_path, unpacked
 from skgraded.datasets.trec import DATA, HEAD, read_qrels_table, read_run_table, run_names
@@ -102,7 +103,7 @@ def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     if args.kind == TABLE:
         evaluations = _evaluate_table(_open_source(args.files[0]), args)
     else:
-        with unpacked(_open_source(args.files[0]), look=HEAD) as (file, _):
+        with unpacked(_open_source(args.files[0]), look=HEAD) as file:
             line = DATA.search(file.peek(HEAD).removeprefix(BOM))
             is_letor = line is not None and LETOR_LINE.match(line[0])
             _check_options(LETOR if is_letor else RUNS, args)
@@ -116,7 +117,7 @@ def _open_source(path: str) -> Any:
 
 
 def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
-    qrels = read_qrels_table(file, args.progress)
+    qrels = read_qrels_table(file)
     if args.names is None:
         warn_of_other_meanings(args.measures, qrels.numbers.max())
     evaluations, note = evaluate_each_run(
@@ -124,9 +125,7 @@ def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
         (
             (
                 name,
-                read_run_table(
-                    _open_source(path), args.progress, args.split, allow_empty=args.complete
-                ),
+                read_run_table(_open_source(path), args.split, allow_empty=args.complete),
             )
             for name, path in args.systems.items()
         ),
@@ -143,10 +142,8 @@ def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
 
 
 def _evaluate_letor(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
-    data = read_rows(file, negative=False)
-    scores = {
-        name: read_scores(_open_source(path), args.progress) for name, path in args.systems.items()
-    }
+    data = read_letor(file)
+    scores = {name: read_scores(_open_source(path)) for name, path in args.systems.items()}
     return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args)
 
 
@@ -160,7 +157,6 @@ def _evaluate_table(source: Any, args: Namespace) -> dict[str, Evaluation]:
         advice=" Name the columns with --query-column, --grade-column and --score-column, or pass "
         "runs after the qrels.",
         allow_unjudged=args.unjudged_documents is not None,
-        progress=args.progress,
     )
     document = table[args.document_column].astype(str) if args.document_column else None
     scores = {name: table[column] for name, column in args.systems.items()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
-from skgraded._input.door import NEGATIVE_GRADES, whole_number
+from skgraded._input.door import whole_number
 from skgraded.datasets import text_files
 
 if TYPE_CHECKING:
@@ -78,20 +78,9 @@ def read_letor(
     >>> data.y, data.qid, data.doc_id
     (array([2., 0.]), array(['7', '7'], dtype=object), array(['a', 'b'], dtype=object))
     """
-    return read_rows(path, n_features, group, zero_based)
-
-
-def read_rows(
-    source: Any,
-    n_features: int | None = None,
-    group: Any = None,
-    zero_based: Any = "auto",
-    negative: bool = True,
-) -> Bunch:
-    """Read a LETOR file like `read_letor`; reject negative grades unless `negative` is True."""
     from sklearn.utils import Bunch
 
-    path = text_files.check_path(source)
+    name = text_files.check_path(path)
     if group is not None:
         text_files.check_path(group, "group")
     if n_features is not None:
@@ -103,9 +92,8 @@ def read_rows(
     lines = array("q")
     qid: list[Any] = []
     doc_id: list[str | None] = []
-    with_query = group is None
     for X, y, numbers, queries, documents in text_files.parse_file(
-        source, path, partial(_parse, negative=negative, with_query=with_query)
+        path, name, partial(_parse, with_query=group is None)
     ):
         data.frombytes(X.data.tobytes())
         indices.frombytes(X.indices.astype(np.int32).tobytes())
@@ -115,7 +103,7 @@ def read_rows(
         qid += queries
         doc_id += documents
     if not doc_id:
-        raise ValueError(f"{path}: the file is empty or contains only comments.")
+        raise ValueError(f"{name}: the file is empty or contains only comments.")
     indptr = np.append(0, np.cumsum(row_sizes))
     columns = np.frombuffer(indices, np.int32)
     is_zero_based = columns.min(initial=1) == 0 if zero_based == "auto" else zero_based
@@ -125,7 +113,7 @@ def read_rows(
         if int(columns[position]) not in allowed:
             line = lines[np.searchsorted(indptr, position, side="right") - 1]
             raise ValueError(
-                f"{path}: line {line}: a feature index must be from {allowed[0]} to {allowed[-1]}; "
+                f"{name}: line {line}: a feature index must be from {allowed[0]} to {allowed[-1]}; "
                 f"got {columns[position]}. See n_features and zero_based."
             )
     columns -= allowed[0]
@@ -133,7 +121,7 @@ def read_rows(
     return Bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
         y=np.frombuffer(grades),
-        qid=np.array(qid, dtype=object) if group is None else _repeat(group, len(doc_id), path),
+        qid=np.array(qid, dtype=object) if group is None else _repeat(group, len(doc_id), name),
         doc_id=np.array(doc_id, dtype=object),
     )
 
@@ -153,7 +141,7 @@ def _are_sizes(sizes: np.ndarray) -> Any:
     return (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf)
 
 
-def _parse(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[Any, ...]:
+def _parse(text: bytes, first: int, with_query: bool) -> tuple[Any, ...]:
     """Return the features, the grades, and the line number, query and document of each row."""
     # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
@@ -168,8 +156,6 @@ def _parse(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[A
     X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)  # ignores queries and comments
     if not np.isfinite(y).all():
         raise ValueError("the grade must be a finite number.")
-    if not negative and y.min(initial=0) < 0:
-        raise ValueError(f"the grade is negative. {NEGATIVE_GRADES}")
     return X, y, lines, queries, documents
 
 
@@ -203,15 +189,13 @@ def _decode(query: bytes) -> str:
 # Files with one number per line ------------------------------------------------------------------
 
 
-def read_scores(source: Any, progress: bool = False) -> np.ndarray:
+def read_scores(source: Any) -> np.ndarray:
     """Read the scores for the rows of a LETOR file."""
     rule = "each line must contain one number, the score."
-    return _read_column(source, rule, lambda scores: scores == scores, progress)
+    return _read_column(source, rule, lambda scores: scores == scores)
 
 
-def _read_column(
-    source: Any, rule: str, is_valid: Callable[[np.ndarray], Any], progress: bool = False
-) -> np.ndarray:
+def _read_column(source: Any, rule: str, is_valid: Callable[[np.ndarray], Any]) -> np.ndarray:
     path = text_files.check_path(source)
 
     def parse(text: bytes, _: int) -> np.ndarray:
@@ -221,7 +205,7 @@ def _read_column(
             raise ValueError(rule)
         return numbers
 
-    pieces = list(text_files.parse_file(source, path, parse, progress))
+    pieces = list(text_files.parse_file(source, path, parse))
     if not pieces:
         raise ValueError(f"{path}: the file contains no numbers: it is empty.")
     return np.concatenate(pieces)

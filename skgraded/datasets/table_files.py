@@ -39,7 +39,6 @@ def read_columns(
     *,
     advice: str = "",
     allow_unjudged: bool = False,
-    progress: bool = False,
 ) -> dict[str, np.ndarray]:
     """Read named columns of a CSV or Parquet file and check them; ids are unchanged.
 
@@ -47,11 +46,7 @@ def read_columns(
     """
     path = check_path(source)
     texts, numbers = [query, *filter(None, [document])], [grade, *scores]
-    names = [*texts, *numbers]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{path}: column {name!r} is selected twice.")
-    cells, lines = _read_file(source, path, texts, numbers, advice, progress)
+    cells, lines = _read_file(source, path, texts, numbers, advice)
     try:
         table = {name: np.asarray(cells[name]) for name in texts}
         row_name = name_rows(lines)
@@ -102,7 +97,6 @@ def _read_file(
     texts: Sequence[str],
     numbers: Sequence[str],
     advice: str,
-    progress: bool,
 ) -> Cells:
     """Read columns of text and of numbers from a CSV or Parquet file."""
     names = [*texts, *numbers]
@@ -110,7 +104,7 @@ def _read_file(
         with open(source, "rb") as file:
             if file.peek(len(PARQUET)).startswith(PARQUET):
                 return _read_parquet(file, path, texts, names, advice), None  # not the entire file
-    data = b"".join(text for _, text in blocks(source, path, progress))
+    data = b"".join(text for _, text in blocks(source, path))
     if data.startswith(PARQUET):
         return _read_parquet(io.BytesIO(data), path, texts, names, advice), None
     n_before, separator, known = read_header(io.BytesIO(data), path)

@@ -13,10 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.needs import is_installed
-from skgraded._input.progress import progress_bar
-from skgraded._input.words import printable
-
 BLOCK = 1 << 22  # bytes parsed at a time
 MOST_LINE = 1 << 24  # maximum size in bytes of a line, because compressed data may be endless
 BOM = b"\xef\xbb\xbf"
@@ -39,8 +35,8 @@ def check_path(path: Any, name: str = "path") -> str:
 
 
 @contextmanager
-def unpacked(path: Any, look: int | None = None) -> Iterator[tuple[Any, Any]]:
-    """Yield the decompressed file, which allows peeking at `look` bytes, and the raw file."""
+def unpacked(path: Any, look: int | None = None) -> Iterator[Any]:
+    """Yield the decompressed file, which allows peeking at `look` bytes."""
     is_open = hasattr(path, "read")
     raw = path if is_open else open(path, "rb")
     is_enough = hasattr(raw, "peek") and look is None
@@ -48,7 +44,7 @@ def unpacked(path: Any, look: int | None = None) -> Iterator[tuple[Any, Any]]:
     try:
         starts = [start for start in PACKED if file.peek(6).startswith(start)]
         packed = [_Unpacking(PACKED[start](file), check_path(file)) for start in starts]
-        yield io.BufferedReader(packed[0], 1 << 16) if packed else file, raw
+        yield io.BufferedReader(packed[0], 1 << 16) if packed else file
     finally:
         if not is_open:
             raw.close()
@@ -75,19 +71,16 @@ class _Unpacking(io.RawIOBase):
             ) from None
 
 
-def blocks(
-    source: Any, path: str, progress: bool = False
-) -> Generator[tuple[int, bytes], None, None]:
+def blocks(source: Any, path: str) -> Generator[tuple[int, bytes], None, None]:
     """Yield the number of the first line (from 1) and the bytes of each block of complete lines.
 
     A JSON file is one block, because all of its content may be in one line.
     """
     first = 1
-    with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
+    with unpacked(source) as file:
         while text := file.read(BLOCK):
             is_json = first == 1 and JSON.match(text.removeprefix(BOM))
             text += file.read() if is_json else file.readline(MOST_LINE + 1)
-            show()
             if not is_json and len(text) > MOST_LINE and not text.endswith(b"\n"):
                 line = first + text.count(b"\n")
                 raise ValueError(f"{path}: line {line} is larger than {MOST_LINE:,} bytes.")
@@ -98,11 +91,9 @@ def blocks(
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
-def parse_file(
-    source: Any, path: str, parse: Callable[[bytes, int], Any], progress: bool = False
-) -> Iterator[Any]:
+def parse_file(source: Any, path: str, parse: Callable[[bytes, int], Any]) -> Iterator[Any]:
     """Parse the blocks of a file; see `parse_blocks`."""
-    with closing(blocks(source, path, progress)) as parts:
+    with closing(blocks(source, path)) as parts:
         yield from parse_blocks(parts, path, parse, lambda line: parse(line, 1))
 
 
@@ -143,26 +134,6 @@ def parse_rows(
             raise ValueError(f"{path}: line {number}: {text!r:.80}: {problem}") from None
         if parsed_row is not None:
             yield number, parsed_row
-
-
-@contextmanager
-def _bar(raw: Any, path: str, progress: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each read; it updates the progress bar if one is shown."""
-    if not progress or not is_installed("tqdm") or not raw.seekable():
-        yield lambda: None
-        return
-    start = raw.tell()
-    size = raw.seek(0, os.SEEK_END)
-    raw.seek(start)
-    with progress_bar(
-        desc=printable(os.path.basename(path)),
-        total=size,
-        unit="B",
-        unit_scale=True,
-        leave=False,
-        delay=0.5,
-    ) as bar:
-        yield lambda: bar.update(raw.tell() - bar.n)
 
 
 # Words and numbers -------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ WHOLE = re.compile(rb"[+-]?\d+")
 NO_MARKS = bytes(set(range(256)) - set(b"\t\n"))
 
 
-def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
+def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
     r"""Read relevance judgments (qrels) of TREC, BEIR, MS MARCO or Quepid.
 
     The content determines the format:
@@ -106,8 +106,6 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     ----------
     path : str, path-like or binary file
         The file, plain or compressed with gzip, bzip2 or xz; its extension does not matter.
-    progress : bool, default=False
-        Whether to show a progress bar in a terminal or a notebook; requires tqdm.
 
     Returns
     -------
@@ -134,7 +132,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     >>> qrels.query.tolist(), qrels.document.tolist(), qrels.grade.tolist()
     (['301', '301'], ['FT911-3', 'FT911-4'], [2.0, 0.0])
     """
-    rows = read_qrels_table(path, progress)
+    rows = read_qrels_table(path)
     return _bunch(rows, grade=rows.numbers)
 
 
@@ -143,7 +141,6 @@ def read_run(
     *,
     split: str | None = None,
     third: str | None = None,
-    progress: bool = False,
 ) -> Bunch:
     r"""Read a run of TREC, MS MARCO, BEIR or MTEB.
 
@@ -163,7 +160,7 @@ def read_run(
 
     Parameters
     ----------
-    path, progress
+    path
         As for `read_qrels`.
     split : str, optional
         The subset and split of MTEB's predictions, such as ``"default/test"``; required if the file
@@ -197,7 +194,7 @@ def read_run(
     >>> run.document.tolist(), run.score.tolist(), run.name.tolist()
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
-    rows = read_run_table(path, progress, split, third)
+    rows = read_run_table(path, split, third)
     codes = np.zeros(len(rows.numbers), int) if rows.name_codes is None else rows.name_codes
     names = np.array([""], dtype=object) if rows.names is None else rows.names
     return _bunch(rows, score=rows.numbers, name=names[codes])
@@ -210,16 +207,15 @@ def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
     return Bunch(query=query, document=document, **columns)
 
 
-def read_qrels_table(path: Any, progress: bool = False) -> Entries:
+def read_qrels_table(path: Any) -> Entries:
     """Read qrels; drop repeated judgments, and warn about negative grades."""
-    rows = _read(path, QRELS, progress, None, None, allow_empty=False).without_repeats()
+    rows = _read(path, QRELS).without_repeats()
     rows.warn_of_negative()
     return rows
 
 
 def read_run_table(
     path: Any,
-    progress: bool = False,
     split: str | None = None,
     third: str | None = None,
     *,
@@ -228,14 +224,14 @@ def read_run_table(
     """Read a run; raise an error if a query contains the same document twice."""
     if third is not None:
         choice_validator("third", ["rank", "score"])(third)
-    return _read(path, RUN, progress, split, third, allow_empty).refuse_repeats()
+    return _read(path, RUN, split, third, allow_empty).refuse_repeats()
 
 
 def run_tag(path: Any) -> str | None:
     """Return the tag in the first lines of a TREC run; None without a file or a single tag."""
     if not os.path.isfile(path):
         return None
-    with text_files.unpacked(path, look=HEAD) as (file, _):
+    with text_files.unpacked(path, look=HEAD) as file:
         head = file.peek(HEAD).removeprefix(text_files.BOM)
     lines = [] if text_files.JSON.match(head) else DATA.findall(head)
     if len(lines) > 1 and not head.endswith(b"\n"):
@@ -269,12 +265,16 @@ def run_names(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _read(
-    path: Any, form: Form, progress: bool, split: str | None, third: str | None, allow_empty: bool
+    path: Any,
+    form: Form,
+    split: str | None = None,
+    third: str | None = None,
+    allow_empty: bool = False,
 ) -> Entries:
     import pandas  # noqa: F401  (if Arrow imports pandas, Ctrl+C is ignored during the import)
 
     name, side = text_files.check_path(path), "qrels" if form is QRELS else "run"
-    with closing(text_files.blocks(path, name, progress)) as parts:
+    with closing(text_files.blocks(path, name)) as parts:
         n_before, data, blocks = _find_data(parts)
         is_json = text_files.JSON.match(data)
         line = data.partition(b"\n")[0].partition(b"\r")[0]

@@ -207,7 +207,7 @@ def _of_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterato
 
     From the first block with a score that float64 may round, scores are read as `_as_integers`.
     """
-    with unpacked(path) as (file, _):
+    with unpacked(path) as file:
         header = read_header(file, path)
     columns = _columns_in_file(path, header[-1], folders, job)
     scores = [name for name in job.y_score if name in columns and name not in job.ids]
@@ -235,7 +235,7 @@ def _csv_tables(
     types = {name: TEXTS if name in texts else NUMBERS for name in columns}
     with (
         _read_errors(f"{path}: the CSV file"),
-        unpacked(path) as (file, _),
+        unpacked(path) as file,
         open_table(file, n_blank, separator, types) as reader,
     ):
         is_whole = job.partitioning == "whole"

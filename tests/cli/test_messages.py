@@ -130,7 +130,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (
         {"test.letor": LETOR.replace("1 qid:7", "-1 qid:7")},
         "evaluate test.letor scores",
-        "test.letor: line 5: '-1 qid:7.*': the grade is negative.*subtract.* padding",
+        "y_true must contain only grades ≥ 0; got -1 for row 2.*subtract.* padding",
     ),
     (
         {"t.csv": CSV},
