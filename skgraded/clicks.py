@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.door import choice_validator, column, number_validator, whole_number
 from skgraded._input.queries import query_codes
+from skgraded._input.tables import read_named
 from skgraded._kernels import layout
-from skgraded.datasets.click_logs import log_columns, read_clicks, read_positions
+from skgraded.datasets.click_logs import read_clicks, read_positions
 from skgraded.stats.intervals import CHECK_LEVEL, check_rng
 from skgraded.stats.position_bias import METHODS, Interventions
 from skgraded.writing import tables
@@ -125,7 +126,7 @@ def position_bias(
         Number of bootstrap resamples; 0 means no intervals.
     rng : int, numpy.random.Generator or None, default=None
         Random numbers of the bootstrap.
-    data : DataFrame, Arrow table, DuckDB relation, dict of columns or Parquet path, optional
+    data : DataFrame, Arrow table, DuckDB relation, or dict of columns, optional
         If passed, the other arguments are names of its columns.
 
     Returns
@@ -168,7 +169,7 @@ def position_bias(
     n_resamples = whole_number(n_resamples, "n_resamples", 0)
     check_rng(rng)
     rng = np.random.default_rng(rng)
-    log = log_columns(
+    log = read_named(
         data,
         {
             "clicked": clicked,

@@ -107,7 +107,7 @@ def test_intervals_cover_the_truth(unit):
     assert np.mean(covered) > 0.9
 
 
-def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame, tmp_path):
+def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame):
     expected = bias_of(log, session=None)
     counted = frame.groupby(["qid", "item", "position"], sort=False)["clicked"]
     counted = counted.agg(["sum", "size"]).reset_index()
@@ -122,7 +122,6 @@ def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame, t
         n_resamples=20,
         data=counted,
     )
-    frame.to_parquet(tmp_path / "log.parquet")
     columns = {"clicked": "clicked", "position": "position", "qid": "qid", "item": "item"}
     reports = [same] + [
         sg.position_bias(**columns, data=data, rng=0, n_resamples=20)
@@ -130,7 +129,6 @@ def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame, t
             frame,
             pl.from_pandas(frame),
             dict(frame),
-            tmp_path / "log.parquet",
             frame.assign(item=frame["item"].astype(str)),
         )
     ]

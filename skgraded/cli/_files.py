@@ -17,8 +17,8 @@ from skgraded.datasets import read_letor
 from skgraded.datasets.join import trec_scores
 from skgraded.datasets.letor import read_scores
 from skgraded.datasets.table_files import read_columns
-from skgraded.datasets.text_files import BOM, check_path, unpacked
-from skgraded.datasets.trec import DATA, HEAD, read_qrels_table, read_run_table, run_names
+from skgraded.datasets.text_files import BOM, DATA, check_path, unpacked
+from skgraded.datasets.trec import HEAD, read_qrels_table, read_run_table, run_names
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports import Evaluation, evaluate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, tables
-from skgraded._input.needs import needs
 from skgraded._input.queries import queries_of, query_codes, rows_by_query
 from skgraded._input.words import plain_list
 from skgraded._kernels.layout import relative_exp2_gains
@@ -29,18 +27,6 @@ CHECK_NOISE = door.number_validator("noise", 0, 1)
 
 
 # Columns -----------------------------------------------------------------------------------------
-
-
-def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of a log: arrays or, with `data`, columns of a frame or a Parquet path."""
-    if isinstance(data, (str, os.PathLike)):
-        with needs("A Parquet file", "pyarrow"):
-            import pyarrow.dataset as parquet
-        files = parquet.dataset(os.fspath(data), format="parquet")
-        names = [name for name in arguments.values() if name is not None]
-        tables.refuse_unknown(names, files.schema.names, f"{data}: ")
-        data = files.to_table(columns=sorted(set(names)))
-    return tables.read_named(data, arguments)
 
 
 def read_positions(position: Any) -> np.ndarray:
@@ -118,7 +104,7 @@ def click_preferences(
         - ``"last_click_skip_above"``: the same, only for the lowest clicked item of a session,
         - ``"click_skip_previous"``: a clicked item over its upper neighbor without a click,
         - ``"click_no_click_next"``: a clicked item over its lower neighbor without a click.
-    data : DataFrame, Arrow table, DuckDB relation, dict of columns or Parquet path, optional
+    data : DataFrame, Arrow table, DuckDB relation, or dict of columns, optional
         If passed, the other arguments are names of its columns.
 
     Returns
@@ -147,7 +133,7 @@ def click_preferences(
     ([['c', 'a'], ['c', 'b']], ['s', 's'])
     """
     CHECK_RULE(rule)
-    log = log_columns(
+    log = tables.read_named(
         data, {"clicked": clicked, "position": position, "session": session, "item": item}
     )
     clicks, places, _ = read_clicks(log["clicked"], log["position"])

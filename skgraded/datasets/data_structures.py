@@ -192,7 +192,7 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     numbers: list[Any] = []
     for query, value in queries:
         if isinstance(value, Mapping):
-            names, values = value.keys(), value.values()
+            names, values = list(value), value.values()
         elif side == "run" and isinstance(value, (list, tuple, np.ndarray)):
             names, values = list(value), range(-1, -1 - len(value), -1)  # the score is -rank
         else:

@@ -24,8 +24,6 @@ def entries_of_json(
         content, lines = _content(data.decode())
         if META in content and side == "run":
             content = _selected(content, split)
-        elif split is not None:
-            raise ValueError(f"split={split!r} requires MTEB's predictions, with {META!r}.")
         entries = convert(content, side, lines).refuse_empty(allow_empty)
         return replace(entries, source=path)
     except (ValueError, TypeError) as error:  # errors of JSON and UTF-8 name the place

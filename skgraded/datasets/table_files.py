@@ -3,9 +3,9 @@
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -15,11 +15,12 @@ from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import missing_id, query_codes, refuse_inexact, refuse_missing_ids
 from skgraded._input.tables import refuse_unknown
 from skgraded._input.words import object_array
-from skgraded.datasets.data_structures import CHECK, choose_columns, named_columns
+from skgraded.datasets.data_structures import CHECK, choose_columns
 from skgraded.datasets.entries import Entries, name_rows
 from skgraded.datasets.text_files import (
     blocks,
     check_path,
+    find_data,
     number_in,
     parse_rows,
     parsed,
@@ -107,7 +108,7 @@ def _read_file(
     data = b"".join(text for _, text in blocks(source, path))
     if data.startswith(PARQUET):
         return _read_parquet(io.BytesIO(data), path, texts, names, advice), None
-    n_before, separator, known = read_header(io.BytesIO(data), path)
+    n_before, separator, known = read_header(iter([(1, data)]), path)
     refuse_unknown(names, known, f"{path}: line {n_before + 1}: ", advice)
     return _read_csv(data, path, n_before, separator, texts, numbers)
 
@@ -141,36 +142,22 @@ def _read_parquet(
 # CSV ---------------------------------------------------------------------------------------------
 
 
-def read_header(file: BinaryIO, path: str) -> tuple[int, str, list[str]]:
-    """Return the number of blank lines before the header, the separator and the column names."""
-    lines = _lines(file)
-    blank: list[str] = []
-    line = ""
-    for line in lines:
-        if line.strip():
-            break
-        blank.append(line)
-    if not line.strip() or "\0" in line or parsed(str.encode, line) is None:
+def read_header(parts: Iterator[tuple[int, bytes]], path: str) -> tuple[int, str, list[str]]:
+    """Return the number of lines before the header, the separator and the column names."""
+    n_before, line, _, _ = find_data(parts)
+    if not line or b"\0" in line or parsed(bytes.decode, line) is None:
         raise ValueError(
-            f"{path}: line {len(blank) + 1}: expected a row with column names; the file is empty, "
+            f"{path}: line {n_before + 1}: expected a row with column names; the file is empty, "
             "or neither UTF-8 text nor Parquet."
         )
-    separator = _separator_of(line)
-    header = next(csv.reader(chain([line], lines), delimiter=separator))
-    lines.detach()  # otherwise, the file would be closed
-    return len(blank), separator, header
+    return n_before, *header_of(line)
 
 
-def header_in(line: bytes, side: str) -> Header | None:
-    """Return the header if a line contains the column names of qrels or of a run, else None."""
+def header_of(line: bytes) -> Header:
+    """Return the separator and the names in a line."""
     text = line.decode(errors="surrogateescape")
-    separator = _separator_of(text)
-    names = next(csv.reader([text], delimiter=separator), [])
-    return (separator, names) if all(named_columns(names, side).values()) else None
-
-
-def _separator_of(header: str) -> str:
-    return "\t" if "\t" in header and "," not in header else ","
+    separator = "\t" if "\t" in text and "," not in text else ","
+    return separator, next(csv.reader([text], delimiter=separator), [])
 
 
 def _lines(file: BinaryIO) -> io.TextIOWrapper:

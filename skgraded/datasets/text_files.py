@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
+DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
 JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # an id in a line of text may begin with a brace
 
 
@@ -89,6 +91,24 @@ def blocks(source: Any, path: str) -> Generator[tuple[int, bytes], None, None]:
             if text:
                 yield first, text
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
+
+
+def find_data(
+    parts: Iterator[tuple[int, bytes]],
+) -> tuple[int, bytes, bool, Iterator[tuple[int, bytes]]]:
+    """Find the first line that is neither blank nor a comment.
+
+    Return the number of lines before it, the line, whether it begins JSON, and all blocks.
+    """
+    seen = []
+    for first, text in parts:
+        seen.append((first, text))
+        line = DATA.search(text)
+        if line:
+            n_before = first - 1 + text.count(b"\n", 0, line.start())
+            is_json = JSON.match(text, line.start()) is not None
+            return n_before, line[0], is_json, chain(seen, parts)
+    return 0, b"", False, iter(seen)
 
 
 def parse_file(source: Any, path: str, parse: Callable[[bytes, int], Any]) -> Iterator[Any]:

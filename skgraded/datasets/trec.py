@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -18,9 +17,10 @@ from skgraded._input.door import choice_validator
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded.datasets import text_files
+from skgraded.datasets.data_structures import named_columns
 from skgraded.datasets.entries import Entries, empty_run, numbered
 from skgraded.datasets.json_files import entries_of_json
-from skgraded.datasets.table_files import entries_of_table, header_in
+from skgraded.datasets.table_files import entries_of_table, header_of
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -84,7 +84,6 @@ VALUES = {"grade": "a finite number", "rank": "an integer ≥ 0"}  # of columns;
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
 # Endings that a name does not keep: compression, and one that names the format.
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|jsonl?|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
-DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
 WHOLE = re.compile(rb"[+-]?\d+")
 NO_MARKS = bytes(set(range(256)) - set(b"\t\n"))
 
@@ -183,8 +182,7 @@ def read_run(
     Raises
     ------
     ValueError
-        As for `read_qrels`; also if a query contains a document twice, a score is NaN, or `split`
-        or `third` is passed for another format.
+        As for `read_qrels`; also if a query contains a document twice or a score is NaN.
 
     Examples
     --------
@@ -233,7 +231,7 @@ def run_tag(path: Any) -> str | None:
         return None
     with text_files.unpacked(path, look=HEAD) as file:
         head = file.peek(HEAD).removeprefix(text_files.BOM)
-    lines = [] if text_files.JSON.match(head) else DATA.findall(head)
+    lines = [] if text_files.JSON.match(head) else text_files.DATA.findall(head)
     if len(lines) > 1 and not head.endswith(b"\n"):
         del lines[-1]  # probably incomplete
     words = [text_files.split_line(line, 5) for line in lines]
@@ -275,22 +273,16 @@ def _read(
 
     name, side = text_files.check_path(path), "qrels" if form is QRELS else "run"
     with closing(text_files.blocks(path, name)) as parts:
-        n_before, data, blocks = _find_data(parts)
-        is_json = text_files.JSON.match(data)
-        line = data.partition(b"\n")[0].partition(b"\r")[0]
-        header = None if is_json else header_in(line, side)
-        if form is RUN and not is_json and header is None:
-            form = _form_of_run(line, third)
-        if third is not None and form is not THREE[third]:
-            raise ValueError(f"{name}: third={third!r} requires a run with three columns.")
-        if split is not None and not is_json:
-            raise ValueError(f"{name}: split={split!r} requires MTEB's predictions, a JSON file.")
+        n_before, line, is_json, blocks = text_files.find_data(parts)
         if is_json:
             data = b"".join(text for _, text in blocks)
             return entries_of_json(data, name, side, split, allow_empty)
-        if header is not None:
+        header = header_of(line)
+        if all(named_columns(header[1], side).values()):
             data = b"".join(text for _, text in blocks)
             return entries_of_table(data, name, side, n_before, header)
+        if form is RUN:
+            form = _form_of_run(line, third)
         return _read_lines(blocks, name, form, allow_empty)
 
 
@@ -327,23 +319,6 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
     )
     is_undecided = form is THREE[None] and not any(columns["is_score"])
     return _from_ranks(entries) if is_undecided else entries
-
-
-def _find_data(
-    blocks: Iterator[tuple[int, bytes]],
-) -> tuple[int, bytes, Iterator[tuple[int, bytes]]]:
-    """Return the number of lines before the first line with data, its block, and all blocks.
-
-    The block is returned from this line on.
-    """
-    parts = []
-    for first, text in blocks:
-        parts.append((first, text))
-        line = DATA.search(text)
-        if line:
-            n_before = first - 1 + text.count(b"\n", 0, line.start())
-            return n_before, text[line.start() :], chain(parts, blocks)
-    return 0, b"", iter(parts)
 
 
 def _form_of_run(line: bytes, third: str | None) -> Form:

@@ -10,7 +10,6 @@ from pyarrow import py_buffer
 from skgraded._input.progress import counting_bar
 from skgraded.large import parts
 from skgraded.large.jobs import Job
-from skgraded.large.pieces import read_piece, split_items, write_piece
 from skgraded.large.sources import Batches, batches_of
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
@@ -90,9 +89,9 @@ class _Pieces:
 
     def _write(self) -> None:
         items, self._items, self._size = self._items, [], 0
-        for number, piece in split_items(items, len(self._places)):
+        for number, piece in parts.split_items(items, len(self._places)):
             start = self._file.tell()
-            write_piece(self._file, piece)
+            parts.write_piece(self._file, piece)
             self._places[number].append((start, self._file.tell() - start))
 
     def read(self) -> Iterator[list[Any]]:
@@ -106,4 +105,4 @@ class _Pieces:
 
     def _read(self, start: int, size: int) -> Any:
         self._file.seek(start)
-        return read_piece(py_buffer(self._file.read(size)))
+        return parts.read_piece(py_buffer(self._file.read(size)))

@@ -28,7 +28,6 @@ with needs("skgraded.dask", "dask", "pyarrow", extra="dask"):
 
     from skgraded._input.arrow import as_arrow, ids, refuse_unknown
     from skgraded.large import parts
-    from skgraded.large.pieces import pack_pieces, read_piece, split_items
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
@@ -216,11 +215,13 @@ def _measure_items(lists: list[list[Any]], job: Job) -> parts.Measured | None:
 
 def _pack(lists: list[list[Any]], n: int) -> pd.DataFrame:
     """Split rows and values into pieces."""
-    pieces = pack_pieces(split_items([*chain(*lists)], n))
+    pieces = parts.pack_pieces(parts.split_items([*chain(*lists)], n))
     content = pd.arrays.ArrowExtensionArray(pieces["content"])
     return pd.DataFrame({"piece": pieces["piece"].to_numpy(), "content": content})
 
 
 def _measure_pieces(frame: Any, job: Job) -> parts.Measured | None:
     contents = pa.array(frame["content"])
-    return parts.measure_queries([read_piece(content.as_buffer()) for content in contents], job)
+    return parts.measure_queries(
+        [parts.read_piece(content.as_buffer()) for content in contents], job
+    )

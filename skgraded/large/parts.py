@@ -6,30 +6,31 @@ state the part and the row within the part.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input import arrow
-from skgraded._input.arrow_strings import refuse_damaged
+from skgraded._input.arrow_strings import marks, refuse_damaged
 from skgraded._input.door import (
     check_scores,
     check_weights,
     column,
     grade_column,
     refuse_bad_grades,
-    round_to_type,
 )
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
 from skgraded._input.words import object_array, plain, plain_list
+from skgraded._kernels.layout import order_by_hash
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_unjudged
-from skgraded.measures.grades import too_high
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.summary import Summary, labeled, merged_in_order
@@ -84,7 +85,6 @@ def _checked(table: Any, job: Job) -> Any:
     """Return the validated columns with standard column names."""
     grades, dtype = grade_column(arrow.numbers(table[job.y_true]), "y_true")
     refuse_bad_grades(grades, "y_true", allow_nan=_may_lack_grades(job))
-    _refuse_high_grades(grades, dtype, job)
     columns = {GRADE: grades.astype(dtype, copy=False)} | {
         IDS[argument]: arrow.ids(table[name], argument)
         for argument, name in job.arguments
@@ -118,15 +118,6 @@ def _refuse_missing(table: Any, job: Job) -> None:
                 f"column {name!r} ({argument}) contains {value} in row {row}{query}: "
                 f"{FOR_MISSING[argument]}."
             )
-
-
-def _refuse_high_grades(grades: np.ndarray, dtype: Any, job: Job) -> None:
-    """Raise a ValueError for the first grade above the `max_grade` of a measure."""
-    for measure in job.measures:
-        max_grade = getattr(measure, "max_grade", None)
-        limit = np.inf if max_grade is None else round_to_type(max_grade, dtype)
-        if np.fmax.reduce(grades) > limit:
-            raise too_high(measure, grades, limit)
 
 
 def join_rows(tables: list[Any]) -> Any:
@@ -384,11 +375,9 @@ def _sums(measured: Measured, job: Job) -> Any:
 
 def merge_sums(sums: Iterable[Any]) -> Any:
     """Merge the results of `sum_queries` for disjoint queries; return None if all are None."""
-    merged = None
-    for report in sums:
-        if report is not None:
-            merged = report if merged is None else merged_in_order([merged, report])
-    return merged
+    known = (report for report in sums if report is not None)
+    first = next(known, None)
+    return None if first is None else merged_in_order(chain([first], known))
 
 
 def finish(report: Any, job: Job) -> Summary | Summaries:
@@ -402,3 +391,62 @@ def finish(report: Any, job: Job) -> Summary | Summaries:
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
     return labeled(report, job.label)
+
+
+# Pieces of whole queries, which the engines and temporary files transport as bytes ----------------
+
+
+def split_items(items: list[Any], n: int) -> Iterator[tuple[int, Any]]:
+    """Split rows and values by query into n pieces; yield each nonempty piece and its index."""
+    tables = [item for item in items if not isinstance(item, Measured)]
+    if tables:
+        yield from _split(join_rows(tables), n)
+    for item in items:
+        if isinstance(item, Measured):
+            yield from _split(item, n)
+
+
+def _split(item: Any, n: int) -> Iterator[tuple[int, Any]]:
+    if isinstance(item, Measured):
+        order, sizes = order_by_hash(marks(item.query_ids), n)
+    else:
+        position = item.column_names.index(GRADE)
+        if item.schema.types[position] == arrow.pa.float64():
+            item = item.set_column(position, GRADE, arrow.narrowed(item[GRADE]))
+        order, sizes = order_by_hash(arrow.marks_of_rows(item[QUERY]), n)
+        batch = arrow.take(item, order).to_batches()[0]
+    ends = np.cumsum(sizes)
+    for number in np.flatnonzero(sizes).tolist():
+        rows = slice(ends[number] - sizes[number], ends[number])
+        yield number, item.take(order[rows]) if isinstance(item, Measured) else batch[rows]
+
+
+def write_piece(file: Any, item: Any) -> None:
+    """Write rows, values or an error to a file: rows in Arrow's format, all others as a pickle."""
+    if isinstance(item, arrow.pa.RecordBatch):
+        with arrow.pa.ipc.new_stream(file, item.schema) as writer:
+            writer.write_batch(item)
+    else:
+        pickle.dump(item, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def read_piece(buffer: Any) -> Any:
+    """Return what `write_piece` wrote; only pickles begin with the byte `pickle.PROTO`."""
+    if bytes(buffer[:1]) == pickle.PROTO:
+        return pickle.loads(buffer)
+    if buffer.address % 8:  # Arrow requires aligned memory
+        buffer = arrow.pa.py_buffer(buffer.to_pybytes())
+    with arrow.pa.ipc.open_stream(buffer) as reader:
+        return reader.read_all()
+
+
+def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> Any:
+    """Return an Arrow table with the columns ``piece`` and ``content``."""
+    numbers, ends, stream = [], [0], arrow.pa.BufferOutputStream()
+    for number, piece in pieces:
+        write_piece(stream, piece)
+        numbers.append(number)
+        ends.append(stream.tell())
+    buffers = [None, arrow.pa.py_buffer(np.array(ends, dtype=np.int64)), stream.getvalue()]
+    contents = arrow.pa.Array.from_buffers(arrow.pa.large_binary(), len(numbers), buffers)
+    return arrow.pa.table({"piece": arrow.pa.array(numbers, arrow.pa.int32()), "content": contents})

@@ -4,7 +4,7 @@ import glob
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
@@ -16,7 +16,7 @@ from pyarrow import dataset, parquet
 from skgraded._input.arrow import is_table, numbers
 from skgraded._input.tables import frame_of, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
-from skgraded.datasets.text_files import unpacked
+from skgraded.datasets.text_files import blocks, unpacked
 from skgraded.large.jobs import Job
 
 CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)  # all other files are Parquet
@@ -207,8 +207,8 @@ def _of_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterato
 
     From the first block with a score that float64 may round, scores are read as `_as_integers`.
     """
-    with unpacked(path) as file:
-        header = read_header(file, path)
+    with closing(blocks(path, path)) as parts:
+        header = read_header(parts, path)
     columns = _columns_in_file(path, header[-1], folders, job)
     scores = [name for name in job.y_score if name in columns and name not in job.ids]
     n_blocks = 0

@@ -16,7 +16,6 @@ from pyspark import TaskContext
 
 from skgraded.large import parts
 from skgraded.large.jobs import Job
-from skgraded.large.pieces import pack_pieces, read_piece, split_items
 
 PIECES = "piece int, content binary"
 SUMS = "sums binary"  # one value per partition: a pickled Summary or a pickled error
@@ -45,9 +44,11 @@ def pack_partition(
         place = f"partition {part}" + (f" from row {first}" if first else "")
         first += rows.num_rows
         try:
-            pieces = pack_pieces(split_items(parts.read_part(rows, job, place), n_pieces))
+            pieces = parts.pack_pieces(
+                parts.split_items(parts.read_part(rows, job, place), n_pieces)
+            )
         except (ValueError, TypeError) as error:
-            pieces = pack_pieces([(0, error)])
+            pieces = parts.pack_pieces([(0, error)])
             for _ in pairs:  # Spark requires that all rows are read
                 pass
         yield from pieces.cast(
@@ -58,7 +59,9 @@ def pack_partition(
 def _measure_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> parts.Measured | None:
     """Evaluate the pieces of a partition; raise an error that `pack_partition` returned."""
     _freeze_modules()
-    items = [read_piece(content.as_buffer()) for batch in batches for content in batch["content"]]
+    items = [
+        parts.read_piece(content.as_buffer()) for batch in batches for content in batch["content"]
+    ]
     for item in items:
         if isinstance(item, Exception):
             raise item

@@ -121,12 +121,6 @@ BATCHES = [
     ),
     (
         V,
-        "max_grade is 3, but y_true contains grade 9 in row 17",
-        with_value("grade", 9.0),
-        {"measures": ["rr", "ndcng(max_grade=3)"]},
-    ),
-    (
-        V,
         "max_grade is 1, but y_true contains grade 1.5",
         [UNJUDGED],
         {"measures": "ndcng(max_grade=1)", "unjudged_documents": "drop"},
