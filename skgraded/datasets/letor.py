@@ -128,17 +128,17 @@ def read_letor(
 
 def _repeat(group: Any, n: int, path: str) -> np.ndarray:
     """Return the query of each of the n rows from a file with query sizes."""
-    sizes = _read_column(group, "the size of a query must be an integer ≥ 1.", _are_sizes)
+    sizes = _read_column(
+        group,
+        "the size of a query must be an integer ≥ 1.",
+        lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
+    )
     if sizes.sum() != n:
         raise ValueError(
             f"{text_files.check_path(group)}: the {len(sizes)} query sizes add up to "
             f"{sizes.sum():.0f} rows, but {path} has {n}."
         )
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
-
-
-def _are_sizes(sizes: np.ndarray) -> Any:
-    return (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf)
 
 
 def _parse(text: bytes, first: int, with_query: bool) -> tuple[Any, ...]:

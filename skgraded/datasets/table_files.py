@@ -12,7 +12,7 @@ import numpy as np
 
 from skgraded._input.door import grades_as_given, scores_as_given
 from skgraded._input.needs import is_installed, needs
-from skgraded._input.queries import missing_id, query_codes, refuse_inexact, refuse_missing_ids
+from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import refuse_unknown
 from skgraded._input.words import object_array
 from skgraded.datasets.data_structures import CHECK, choose_columns
@@ -56,8 +56,6 @@ def read_columns(
             table[name] = scores_as_given(cells[name], f"column {name!r}", row_name)
         codes, ids = query_codes(table[query], name=f"column {query!r}")
         if document is not None:
-            if table[document].dtype.kind == "f":
-                refuse_inexact(table[document], f"column {document!r}")
             refuse_missing_ids(table[document].tolist(), f"column {document!r}")
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
@@ -104,18 +102,16 @@ def _read_file(
     if not hasattr(source, "read") and os.path.isfile(source):
         with open(source, "rb") as file:
             if file.peek(len(PARQUET)).startswith(PARQUET):
-                return _read_parquet(file, path, texts, names, advice), None  # not the entire file
+                return _read_parquet(file, path, names, advice), None  # not the entire file
     data = b"".join(text for _, text in blocks(source, path))
     if data.startswith(PARQUET):
-        return _read_parquet(io.BytesIO(data), path, texts, names, advice), None
+        return _read_parquet(io.BytesIO(data), path, names, advice), None
     n_before, separator, known = read_header(iter([(1, data)]), path)
     refuse_unknown(names, known, f"{path}: line {n_before + 1}: ", advice)
     return _read_csv(data, path, n_before, separator, texts, numbers)
 
 
-def _read_parquet(
-    source: BinaryIO, path: str, texts: Sequence[str], names: Sequence[str], advice: str
-) -> Any:
+def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str) -> Any:
     import pandas  # noqa: F401  # if Arrow imports pandas, Ctrl+C is ignored during the import
 
     with needs("Reading a Parquet file", "pyarrow"):
@@ -127,16 +123,9 @@ def _read_parquet(
         file = ParquetFile(source, pre_buffer=False)
         refuse_unknown(names, file.schema_arrow.names, f"{path}: ", advice)
         table = file.read(names, use_threads=False)
-        frame = table.to_pandas(use_threads=False, ignore_metadata=True)  # an index stays a column
+        return table.to_pandas(use_threads=False, ignore_metadata=True)  # an index stays a column
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
-    if frame.empty:
-        raise ValueError(f"{path}: the table contains no rows.")
-    for name in texts:  # pandas would convert integers to floats if one is missing
-        is_null = table[name].is_null(nan_is_null=True).to_numpy()
-        if is_null.any():
-            raise missing_id(f"{path}: column {name!r}", int(is_null.argmax()), None)
-    return frame
 
 
 # CSV ---------------------------------------------------------------------------------------------

@@ -478,9 +478,8 @@ def _cells_of(line: bytes, form: Form) -> list[str] | None:
     cells = dict(zip(form.columns, words, strict=True))
     for name in form.numbers:
         number = text_files.number_in(cells[name])
-        is_rank = number is not None and number >= 0 and number % 1 == 0
-        is_finite = number is not None and math.isfinite(number)
-        if not {"rank": is_rank, "grade": is_finite}.get(name, number is not None):
+        is_wrong_rank = name == "rank" and number is not None and (number < 0 or number % 1 != 0)
+        if number is None or is_wrong_rank or name == "grade" and not math.isfinite(number):
             advice = form.advice * (name == "rank")
             raise ValueError(f"the {name} must be {VALUES.get(name, 'a number')}.{advice}")
     return [cells[name].decode() for name in form.used]

@@ -11,11 +11,9 @@ import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import day_numbers, refuse_too_many
-from skgraded.measures import Measure
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
-from skgraded.reports.report import evaluated_name
 from skgraded.reports.summary import Summary, refuse_unequal_weights
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS, adjust, level_of_each, widen_to_zero
@@ -31,12 +29,13 @@ if TYPE_CHECKING:
 # Two periods -------------------------------------------------------------------------------------
 
 OPTIONAL = "system", "segment", "smallest"  # columns
+CHECK_SMALLEST = number_validator("smallest", 0, above=True, optional=True)
 
 
 def compare_periods(
     before: Summary | Summaries,
     after: Summary | Summaries,
-    smallest: float | Mapping[str | Measure, float] | None = None,
+    smallest: float | None = None,
     *,
     by: str | None = None,
     correction: str | None = "holm",
@@ -50,7 +49,7 @@ def compare_periods(
     ----------
     before, after : Summary or Summaries
         Summaries with the same measures and systems.
-    smallest : float, or mapping of measures to floats, optional
+    smallest : float, optional
         The smallest difference that matters, above 0, as a further column. A change matters if its
         whole interval is above `smallest` or below ``-smallest``, and does not matter if the whole
         interval is between them; otherwise, the result is inconclusive.
@@ -107,7 +106,7 @@ def compare_periods(
     _check_summaries(periods)
     level = CHECK_LEVEL(level)
     check_choice("correction", correction, CORRECTIONS)
-    smallest_of = {} if smallest is None else _smallest_of(smallest, before.measures)
+    smallest = CHECK_SMALLEST(smallest)
     late_systems = _systems_of(after)
     cases = [
         (system, segment, measure, parts)
@@ -146,7 +145,7 @@ def compare_periods(
                 "ci_high": high,
                 "p_value": p,
                 "p_adjusted": p_adjusted,
-                "smallest": smallest_of.get(measure, math.nan),
+                "smallest": math.nan if smallest is None else smallest,
                 "n_before": early.n,
                 "n_after": late.n,
                 "undefined_before": shares[0],
@@ -156,24 +155,6 @@ def compare_periods(
         )
     frame = tables.frame(rows)
     return frame.drop(columns=[name for name in OPTIONAL if frame[name].isna().all()])
-
-
-def _smallest_of(
-    smallest: float | Mapping[str | Measure, float], measures: list[str]
-) -> dict[str, float]:
-    """Return the smallest difference that matters for each measure, keyed by measure name."""
-    if not isinstance(smallest, Mapping):
-        return dict.fromkeys(measures, number_validator("smallest", 0, above=True)(smallest))
-    by_name = {
-        evaluated_name(measure, measures): number_validator(
-            f"smallest[{str(measure)!r}]", 0, above=True
-        )(value)
-        for measure, value in smallest.items()
-    }
-    missing = [measure for measure in measures if measure not in by_name]
-    if missing:
-        raise ValueError(f"smallest has no value for {missing}: pass a value for every measure.")
-    return by_name
 
 
 def _systems_of(report: Any) -> dict[Any, Summary]:

@@ -4,7 +4,6 @@ import gzip
 import lzma
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 from commands import FILES, refused
@@ -200,14 +199,9 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
         "t.parquet: row 2: query 1 already contains document 'a' at row 0",
     ),
     (
-        {"t.parquet": parquet(query=[1, 1], grade=1, score=1, doc=np.float32([1, 2**24]))},
-        "evaluate t.parquet --document-column doc",
-        "t.parquet: column 'doc' contains 16777216.0 in row 1, but float32 represents integers",
-    ),
-    (
         {"t.parquet": parquet(query=1, grade=1, score=1, doc=pd.array([2**53, None, 2**53 + 1]))},
         "evaluate t.parquet --document-column doc",
-        "column 'doc' is missing in row 1 .None.",
+        "column 'doc' is missing in row 1",
     ),
     (
         {"t.parquet": parquet(query=[1, 1], grade=1, score=1, doc=["a", ""])},
