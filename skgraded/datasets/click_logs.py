@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 MAX_POSITION = 10**7  # larger numbers are not positions, but ids or times
-CHECK_RULE = door.choice_validator(
-    "rule",
-    ("click_skip_above", "last_click_skip_above", "click_skip_previous", "click_no_click_next"),
-)
-CHECK_MODEL = door.choice_validator("model", ("position", "cascade", "trust"))
-CHECK_NOISE = door.number_validator("noise", 0, 1)
+RULES = "click_skip_above", "last_click_skip_above", "click_skip_previous", "click_no_click_next"
 
 
 # Columns -----------------------------------------------------------------------------------------
@@ -132,7 +127,7 @@ def click_preferences(
     >>> pairs.tolist(), session.tolist()
     ([['c', 'a'], ['c', 'b']], ['s', 's'])
     """
-    CHECK_RULE(rule)
+    door.choice_validator("rule", RULES)(rule)
     log = tables.read_named(
         data, {"clicked": clicked, "position": position, "session": session, "item": item}
     )
@@ -247,8 +242,8 @@ def make_clicks(
     """
     from sklearn.utils import Bunch, check_random_state
 
-    CHECK_MODEL(model)
-    noise = CHECK_NOISE(noise)
+    door.choice_validator("model", ("position", "cascade", "trust"))(model)
+    noise = door.number_validator("noise", 0, 1)(noise)
     n_sessions = door.whole_number(n_sessions, "n_sessions", 1)
     grades = door.check_grades(y_true, "y_true")
     is_list = isinstance(y_scores, (list, tuple)) and len(y_scores) and np.ndim(y_scores[0])

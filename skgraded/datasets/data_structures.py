@@ -90,13 +90,10 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
 
 
 def _wrong_type(source: Any, side: str) -> TypeError:
-    ranx, item = {"qrels": ("Qrels", "Qrel"), "run": ("Run", "ScoredDoc")}[side]
     lists = "" if side == "qrels" else "a dict of ranked lists, "
-    shown = repr(source) if isinstance(source, (str, bytes)) else type(source).__name__
     return TypeError(
         f"{side} has no column 'query': pass the result of read_{side}, a table, a dict of dicts, "
-        f"{lists}a list of dicts, a ranx {ranx}, or named tuples such as {item} from ir_measures; "
-        f"got {shown}."
+        f"{lists}or a list of dicts or named tuples; got {type(source).__name__}."
     )
 
 

@@ -205,7 +205,4 @@ def _read_column(source: Any, rule: str, is_valid: Callable[[np.ndarray], Any]) 
             raise ValueError(rule)
         return numbers
 
-    pieces = list(text_files.parse_file(source, path, parse))
-    if not pieces:
-        raise ValueError(f"{path}: the file contains no numbers: it is empty.")
-    return np.concatenate(pieces)
+    return np.concatenate([[], *text_files.parse_file(source, path, parse)])

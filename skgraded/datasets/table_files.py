@@ -28,7 +28,6 @@ from skgraded.datasets.text_files import (
 
 PARQUET = b"PAR1"
 Header: TypeAlias = tuple[str, list[str]]  # the separator and the column names
-Cells: TypeAlias = tuple[dict[str, Any], np.ndarray | None]  # columns; the line of each row
 
 
 def read_columns(
@@ -96,8 +95,8 @@ def _read_file(
     texts: Sequence[str],
     numbers: Sequence[str],
     advice: str,
-) -> Cells:
-    """Read columns of text and of numbers from a CSV or Parquet file."""
+) -> tuple[dict[str, Any], np.ndarray | None]:
+    """Read columns of text and of numbers; also return the line of each row, if known."""
     names = [*texts, *numbers]
     if not hasattr(source, "read") and os.path.isfile(source):
         with open(source, "rb") as file:
@@ -161,7 +160,7 @@ def _read_csv(
     separator: str,
     texts: Sequence[str],
     numbers: Sequence[str],
-) -> Cells:
+) -> tuple[dict[str, Any], np.ndarray | None]:
     """Read columns of text and of numbers below `n_before` lines; empty numbers become NaN.
 
     Rows with a single cell are left out, such as queries without judgments in Quepid's exports.
@@ -213,7 +212,7 @@ def _read_csv(
 
 def _read_with_arrow(
     data: bytes, n_before: int, separator: str, texts: Sequence[str], numbers: Sequence[str]
-) -> Cells:
+) -> tuple[dict[str, Any], np.ndarray | None]:
     """Read the columns with Arrow; raise a ValueError if Python must read or refuse the file."""
     from skgraded.datasets.arrow_csv import INTEGERS, NUMBERS, TEXTS, join_texts, read_table
 

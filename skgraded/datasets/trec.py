@@ -220,8 +220,7 @@ def read_run_table(
     allow_empty: bool = False,
 ) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
-    if third is not None:
-        choice_validator("third", ["rank", "score"])(third)
+    choice_validator("third", ["rank", "score"], optional=True)(third)
     return _read(path, RUN, split, third, allow_empty).refuse_repeats()
 
 

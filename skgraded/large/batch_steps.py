@@ -35,7 +35,7 @@ def evaluate_in_steps(batches: Any, job: Job, progress: bool) -> Summary | Summa
         tempfile.SpooledTemporaryFile(1, prefix="skgraded-") as file,
     ):
         pieces = _Pieces(file, n_rows, job)
-        for item in _measure(_check(batches_by_place, job, show), job):
+        for item in _measure(batches_by_place, job, show):
             pieces.add(item)
         measured = (parts.measure_queries(items, job) for items in pieces.read())
         groups = parts.group_tables(enumerate(measured), MIN_QUERIES)
@@ -46,22 +46,16 @@ def evaluate_in_steps(batches: Any, job: Job, progress: bool) -> Summary | Summa
     return parts.finish(report, job)
 
 
-def _check(batches: Batches, job: Job, show: Callable[[int], Any]) -> Batches:
-    """Yield the name and the validated table of each nonempty batch."""
-    for place, batch in batches:
-        table = parts.check_rows(batch, job, place)
-        if table is not None:
-            show(table.num_rows)
-            yield place, table
-
-
-def _measure(tables: Batches, job: Job) -> Iterator[Any]:
+def _measure(batches: Batches, job: Job, show: Callable[[int], Any]) -> Iterator[Any]:
     """Yield the rows and per-query values of `measure_part`."""
-    n_rows = ROWS if job.partitioning == "clustered" else 0
-    for group in parts.group_tables(tables, n_rows):
+    tables = ((place, parts.check_rows(batch, job, place)) for place, batch in batches)
+    known = (pair for pair in tables if pair[1] is not None)
+    for group in parts.group_tables(known, ROWS if job.partitioning == "clustered" else 0):
         first, last = group[0][0], group[-1][0]
         place = first if first == last else f"{first} to {last}"
-        yield from parts.measure_part(parts.join_rows([table for _, table in group]), job, place)
+        table = parts.join_rows([table for _, table in group])
+        show(table.num_rows)
+        yield from parts.measure_part(table, job, place)
 
 
 class _Pieces:

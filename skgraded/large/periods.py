@@ -280,8 +280,6 @@ def trend(
     9      MuAP  0.33   0.10   0.56       False
     """
     level = CHECK_LEVEL(level)
-    if isinstance(summaries, (Summary, Summaries)):
-        raise TypeError("trend requires a list of Summaries, one per day; got one report.")
     summaries = list(summaries)
     _check_summaries({f"summaries[{i}]": summary for i, summary in enumerate(summaries)})
     for i, summary in enumerate(summaries):

@@ -213,7 +213,6 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
 
 def _checked_text(value: Any) -> str:
     """Return the text of a measure; raise an error if the text cannot be parsed."""
-    as_measure(value)
     as_measure(str(value))  # raises an error if the measure contains a function
     return str(value)
 
@@ -276,6 +275,5 @@ class RankingEvaluator(
 
     def _evaluate(self, dataset: Any) -> float:
         columns = self.getLabelCol(), self.getPredictionCol(), self.getQueryCol()
-        summary = evaluate(dataset, *columns, self.getMetricName())
-        assert isinstance(summary, Summary)
+        summary: Any = evaluate(dataset, *columns, self.getMetricName())
         return next(iter(summary.mean().values()))

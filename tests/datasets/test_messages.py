@@ -245,7 +245,7 @@ def test_damaged_files_are_errors_that_name_the_file(tmp_path):
             (GROUP_ROWS, f"2\n{size}\n", f"sizes: line 2: '{size}': the size of a query .* ≥ 1")
             for size in ("0", "1.5", "inf", "", "1 1")
         ),
-        (GROUP_ROWS, "", "sizes: the file contains no numbers"),
+        (GROUP_ROWS, "", "sizes: the 0 query sizes add up to 0 rows"),
         (
             "2 1:1\n1 qid:3 1:2\n",
             "2\n",
@@ -438,9 +438,9 @@ BAD_RUNS = [
         [("q1", "a", 1.0)],
         TypeError,
         "run has no column 'query': pass the result of read_run, a "
-        "table, a dict of dicts, a dict of ranked lists, a list of dicts, .*ScoredDoc .*; got list",
+        "table, a dict of dicts, a dict of ranked lists, or a list of dicts .*; got list",
     ),
-    ("bm25.run", TypeError, "got 'bm25.run'"),
+    ("bm25.run", TypeError, "pass the result of read_run, .*; got str"),
     ({ScoredDoc("q1", "a", 1.0)}, TypeError, "got set"),
     (None, TypeError, "got NoneType"),
     ({"q1": [{"_id": "a"}]}, TypeError, "run.document must contain hashable ids; row 0"),
@@ -574,7 +574,7 @@ JUDGES = {"human": DICTS, "model": DICTS}
             TypeError,
             "^Argument runs must be a mapping with names as keys, .* list",
         ),
-        ({"human": "qrels.txt"}, None, TypeError, r"^qrels\['human'\]: .*got 'qrels.txt'"),
+        ({"human": "qrels.txt"}, None, TypeError, r"^qrels\['human'\]: .*got str"),
     ],
 )
 def test_join_judgments_names_the_judge_or_the_run(qrels, runs, error, message):
