@@ -19,7 +19,6 @@ from large_tables import (
     mixed,
     pieces,
     table,
-    texts_with_equal_keys,
     whole_pieces,
 )
 
@@ -114,42 +113,6 @@ def test_the_type_of_scores_does_not_depend_on_their_values(small_steps):
         assert measured([first.astype({"score": float}), *others], partitioning) == expected
 
 
-def test_ids_may_be_uuids():
-    pytest.importorskip("pyarrow", minversion="18")  # the first version with pa.uuid
-    ids = pa.array([i.to_bytes(16) for i in (0, 0, 1)], pa.uuid())
-    rows = pa.table({"grade": [1, 0, 1], "score": [1, 2, 1], "query": ids})
-    for partitioning in ("shuffle", "clustered"):
-        summary = measured([rows[:1], rows[1:]], partitioning, "rr", sample_weight=None)
-        assert summary.mean()["RR"] == (1 / 2 + 1) / 2
-        assert summary.worst(1)["query_id"].item() == bytes(16)
-
-
-@pytest.mark.parametrize(
-    ("kind", "partitioning"), [("pandas", "shuffle"), ("polars", "clustered"), ("Arrow", "shuffle")]
-)
-def test_decimals_of_any_length_are_equal_by_value(kind, partitioning, small_steps):
-    """Arrow infers another type from the digits of each batch."""
-    frame = table(60)
-    digits = np.random.default_rng(0).integers(2, 9, len(frame))
-    decimals = frame.assign(
-        **{
-            name: [
-                decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-n))
-                for value, n in zip(frame[name] / 4, digits.tolist(), strict=True)
-            ]
-            for name in ("query", "grade")
-        }
-    )
-    batches = pieces(decimals, 7)[1:]
-    types = {pa.Array.from_pandas(batch["query"]).type for batch in batches}
-    assert len(types) > 1
-    summary = measured(map(KINDS[kind], batches), partitioning)
-    assert summary == sg.Summary.of(in_memory(decimals))
-    assert str(summary.worst(1)["query_id"].item()) == str(
-        float(in_memory(decimals).worst(1)["query_id"].item())
-    ).removesuffix(".0")
-
-
 def test_numbers_of_any_type():
     exact = table()
     expected = sg.Summary.of(in_memory(exact))
@@ -232,22 +195,6 @@ def test_a_list_of_paths_is_read_like_a_folder(tmp_path):
         measured([*paths, tmp_path / "other"])
 
 
-def test_folders_with_any_name_are_read_and_links_are_followed(tmp_path):
-    frame = table()
-    first, second, third = pieces(frame, 4)[1:]
-    inside, elsewhere = tmp_path / "scores" / "day.parquet", tmp_path / "elsewhere"
-    for folder, part in ((inside, first), (inside.parent, second), (elsewhere, third)):
-        folder.mkdir(parents=True, exist_ok=True)
-        part.to_parquet(folder / "part-1²3.parquet")
-    (inside.parent / "linked").symlink_to(elsewhere)
-    expected = sg.Summary.of(in_memory(frame))
-    assert measured(inside.parent) == expected
-    assert measured(inside.parent / "*") == expected
-    (inside / "again").symlink_to(elsewhere)
-    with pytest.raises(ValueError, match="the same file twice, as .*(linked|again).* and as "):
-        measured(inside.parent)
-
-
 # The recipe for Ray ------------------------------------------------------------------------------
 
 RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "other_engines.md"
@@ -281,15 +228,6 @@ def test_a_split_query_is_named_in_small_steps(small_steps, n, text):
     with pytest.raises(ValueError, match=f"query {query!r} are not contig.*='shuffle'"):
         measured(pieces(frame, n), "clustered")
     assert measured(pieces(frame, n)) == sg.Summary.of(in_memory(frame))
-
-
-def test_a_split_query_is_found_if_another_query_has_the_same_key():
-    half, other = (table(1).assign(query=text) for text in texts_with_equal_keys())
-    with pytest.raises(ValueError, match="query '0+' are not contiguous in batch 1 and batch 2"):
-        measured([other, half, half], "whole")
-    with pytest.raises(ValueError, match="query '0+' are not contiguous in batch 1 and batch 2"):
-        measured([other, half, half], "whole", by="other")
-    assert measured([other, half], "whole").n_queries == 2
 
 
 # Disks -------------------------------------------------------------------------------------------

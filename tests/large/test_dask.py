@@ -1,7 +1,5 @@
 """Dask with two workers: its shuffles, types of ids, and training of boosting libraries."""
 
-from decimal import Decimal
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,27 +28,6 @@ def test_categories_may_differ_between_dask_partitions(dask):
     frame = table(text=True)
     parts = [part.astype({"query": "category"}) for part in pieces(mixed(frame), 4)]
     assert dask.measured(parts) == sg.Summary.of(in_memory(frame))
-
-
-@pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"dataframe.shuffle.method": "tasks"},
-        {
-            "dataframe.shuffle.method": "disk",
-            "scheduler": "threads",
-        },  # the default without a cluster
-    ],
-    ids=["tasks", "disk"],
-)
-def test_each_shuffle_method_of_dask_gives_the_same_summary(dask, settings):
-    from dask import config
-
-    frame = table(text=True)
-    with config.set(settings):
-        assert dask.measured(pieces(mixed(frame), 4)) == sg.Summary.of(in_memory(frame))
 
 
 def test_many_small_partitions_are_combined(dask, monkeypatch):
@@ -107,17 +84,6 @@ def test_ids_of_two_types_are_refused(dask, partitioning):
         dask.evaluate(ddf, **settings)
     with pytest.raises(TypeError, match=message):
         dask.module.evaluate_per_query(ddf, **settings).compute()
-
-
-def test_decimal_ids_with_different_numbers_of_digits_are_equal_by_value(dask):
-    from dask import config
-
-    ids = [Decimal("1.5")] * 3, [Decimal("1.50"), Decimal("10.125"), Decimal("10.125")]
-    parts = [pd.DataFrame({"grade": [0, 1, 1], "score": [3, 2, 1], "query": part}) for part in ids]
-    with config.set({"dataframe.convert-string": False}):
-        values = dask.values(parts, measures="rr", sample_weight=None)
-    assert values["query_id"].tolist() == [Decimal("1.5"), Decimal("10.125")]
-    assert values["RR"].tolist() == [1 / 3, 1 / 1]
 
 
 def test_categories_of_numbers_remain_numbers(dask):

@@ -1,17 +1,10 @@
 """Sources of batches: single tables, streams, Datasets, LazyFrames, DuckDB and CSV files."""
 
-import os
-import random
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
 from large_tables import (
     in_memory,
@@ -19,7 +12,6 @@ from large_tables import (
     mixed,
     table,
 )
-from pyarrow import csv
 
 import skgraded as sg
 from skgraded.datasets import arrow_csv
@@ -106,15 +98,6 @@ def test_an_error_names_the_table_and_the_row(small_steps):
         measured(frame)
 
 
-# Datasets, LazyFrames and DuckDB -----------------------------------------------------------------
-
-
-def test_a_filtered_dataset_reads_only_the_rows_that_it_selects():
-    frame = table()
-    dataset = SOURCES["Dataset"](frame).filter(ds.field("query") < 100)
-    assert measured(dataset) == sg.Summary.of(in_memory(frame[frame["query"] < 100]))
-
-
 # Hive layout -------------------------------------------------------------------------------------
 
 
@@ -151,13 +134,6 @@ def test_a_column_in_the_file_is_used_instead_of_the_folder_name(tmp_path):
 # CSV ---------------------------------------------------------------------------------------------
 
 
-def test_a_folder_with_parquet_files_is_not_searched_for_csv_files(tmp_path):
-    frame = table()
-    frame.to_parquet(tmp_path / "rows.parquet")
-    (tmp_path / "notes.csv").write_text("not a table of scores\n")
-    assert measured(tmp_path) == sg.Summary.of(in_memory(frame))
-
-
 def evaluated(path, text, partitioning="shuffle", measures="rr", **others):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return sg.evaluate_batches(
@@ -171,20 +147,6 @@ def test_queries_and_segments_of_csv_are_text(tmp_path):
     assert summary.mean()["RR"] == (1 / 2 + 1) / 2
     assert summary.worst(2)["query_id"].tolist() == ["007", "7"]
     assert set(summary.segments) == {"NA", "a\nb"}
-
-
-def test_numbers_in_csv_files_equal_pythons_floats(tmp_path):
-    """Each query has two rows, whose ranking depends on the last digit of their scores."""
-    rng = random.Random(0)
-    texts = [repr(rng.random() * 10.0 ** rng.randint(-300, 300)) for _ in range(2000)]
-    texts += [f"{rng.random():.25f}" for _ in range(2000)] + ["inf", "5e-324", "1E5"]
-    lines = ["grade,score,query\n"]
-    for i, text in enumerate(texts):
-        lines += [f"1,{text},{i}\n", f"0,{float(text)!r},{i}\n"]
-    summary = evaluated(tmp_path / "rows.csv", "".join(lines))
-    assert summary.mean()["RR"] == (1 + 1 / 2) / 2  # all rows are tied
-    summary = evaluated(tmp_path / "rows.csv", "grade,score,query\n1,-inf,a\n0,1,a\n")
-    assert summary.mean()["RR"] == 0  # a document with the score -inf was not retrieved
 
 
 @pytest.mark.parametrize("partitioning", ["clustered", "whole", "shuffle"])
@@ -234,69 +196,3 @@ def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):
     source = tmp_path / "rows.csv" if kind == "CSV" else SOURCES[kind](frame)
     measured(source)
     assert max(sizes) == 500 and sum(sizes) == len(frame)
-
-
-PEAK = """
-import sys
-from pathlib import Path
-import pyarrow.dataset as ds
-import skgraded as sg
-
-kind, folder = sys.argv[1:]
-
-def source(n):
-    path = f"{folder}/{n}.parquet"
-    if kind == "Dataset":
-        return ds.dataset(path)
-    if kind == "LazyFrame":
-        import polars
-        return polars.scan_parquet(path)
-    if kind == "DuckDB":
-        import duckdb
-        return duckdb.sql(f"SELECT * FROM '{path}'")
-    return f"{folder}/{n}.csv"
-
-for n in (1, 1, 4):
-    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
-    sg.evaluate_batches(source(n), "grade", "score", "query", "rr", partitioning="clustered")
-    print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
-"""
-
-
-@pytest.fixture(scope="module")
-def millions_of_rows(tmp_path_factory):
-    """A folder of tables with one and four million rows, as Parquet and CSV files."""
-    folder = tmp_path_factory.mktemp("millions")
-    rng = np.random.default_rng(0)
-    for n in (1, 4):
-        rows = pa.table(
-            {
-                "grade": rng.integers(0, 3, n * 10**6),
-                "score": rng.random(n * 10**6),
-                "query": np.arange(n * 10**6) // 20,
-            }
-        )
-        pq.write_table(rows, folder / f"{n}.parquet", row_group_size=10**5)
-        csv.write_csv(rows, folder / f"{n}.csv")
-    return folder
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="requires Linux")
-@pytest.mark.parametrize("kind", ["CSV", "Dataset", "LazyFrame", "DuckDB"])
-def test_memory_does_not_grow_with_the_rows(millions_of_rows, kind):
-    """Three million more rows would take 72 MB more in memory."""
-    if kind == "DuckDB":
-        pytest.importorskip("duckdb")
-    if kind == "LazyFrame" and not HAS_LAZY_BATCHES:
-        pytest.skip("polars before 1.34 has no LazyFrame.collect_batches")
-    result = subprocess.run(
-        [sys.executable, "-c", PEAK, kind, millions_of_rows],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    _, fewer, more = map(int, result.stdout.split())
-    assert more - fewer < 50_000  # kilobytes

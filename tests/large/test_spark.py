@@ -56,21 +56,6 @@ def test_a_partition_in_several_batches(spark, in_batches_of):
     assert spark.measured([frame], "clustered") == sg.Summary.of(in_memory(frame))
 
 
-def test_only_the_number_of_rows_limits_batches(session):
-    from skgraded.large.spark import LIMIT_IN_BYTES, _mapped, _without_limit_in_bytes
-
-    def sizes(batches):
-        for batch in batches:
-            yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
-
-    session.sparkContext.setLocalProperty(LIMIT_IN_BYTES, "1000")
-    rows = _mapped(session.range(0, 15_000, numPartitions=1), sizes, "n long")
-    with _without_limit_in_bytes(session):
-        assert [row.n for row in rows.collect()] == [10_000, 5_000]
-    assert session.sparkContext.getLocalProperty(LIMIT_IN_BYTES) == "1000"
-    session.sparkContext.setLocalProperty(LIMIT_IN_BYTES, None)
-
-
 def test_partitions_without_rows(spark):
     frame = table(2)
     assert spark.measured([frame], n_partitions=3) == sg.Summary.of(in_memory(frame))
@@ -94,22 +79,6 @@ def test_times_are_the_same_in_any_zone(spark, in_batches_of, in_new_york):
     values = spark.per_query(pieces(frame, 3)[1:], "clustered")
     ids = values.select(F.unix_micros(F.col("query_id").cast("timestamp")).alias("id")).collect()
     assert sorted(row.id for row in ids) == list(range(12))
-
-
-@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_a_query_that_is_split_only_in_the_first_run_is_named(spark, session, tmp_path):
-    def moving(batches):
-        for batch in batches:
-            for part in batch["id"].to_pylist():
-                runs = tmp_path / str(part)
-                query = part if runs.exists() else 0
-                runs.touch()
-                yield pa.RecordBatch.from_pydict({"query": [query], "grade": [1], "score": [1]})
-
-    rows = session.range(0, 2, numPartitions=2)
-    rows = rows.mapInArrow(moving, "query long, grade long, score long")
-    with pytest.raises(ValueError, match="query 0 are not contiguous in partition 0 and part"):
-        spark.evaluate(rows, "grade", "score", "query", "rr", partitioning="whole")
 
 
 @pytest.mark.parametrize(

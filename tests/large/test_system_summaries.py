@@ -182,18 +182,6 @@ def test_the_frame_contains_the_overall_rows_and_the_label():
     other = by_batches([frame.assign(query=frame["query"] + 1000)], by="part", label="2026-11-02")
     merged = sg.Summaries.merge([result, other])
     assert set(merged.to_frame()["label"]) == {"2026-11-01 to 2026-11-02"}
-    empty = sg.Summary(
-        0,
-        {
-            name: tally
-            for name, tally in sg.Summary.of(
-                sg.evaluate([1], [1], group=[1], measures="rr").take(np.zeros(0, dtype=int))
-            ).tallies.items()
-        },
-        by="part",
-        segments={},
-    )
-    assert empty.to_frame()[["segment", "measure"]].values.tolist() == [[None, "RR"]]
 
 
 BAD = {
