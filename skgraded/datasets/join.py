@@ -23,7 +23,7 @@ _CHECKS = {
     "missing": choice_validator("missing", ("skip", "count")),
     "unjudged": choice_validator("unjudged", ("skip", "raise")),
     "identical_ids": choice_validator("identical_ids", ("keep", "drop")),
-    "ties": choice_validator("ties", ("trec",), optional=True),
+    "ties": choice_validator("ties", ("trec",)),
 }
 
 
@@ -222,7 +222,8 @@ def check_options(missing: Any, unjudged: Any, ties: Any, identical_ids: Any) ->
     _CHECKS["missing"](missing)
     _CHECKS["unjudged"](unjudged)
     _CHECKS["identical_ids"](identical_ids)
-    _CHECKS["ties"](ties)
+    if ties is not None:
+        _CHECKS["ties"](ties)
 
 
 def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from skgraded.datasets.text_files import (
 )
 
 PARQUET = b"PAR1"
-Header: TypeAlias = tuple[str, list[str]]  # the separator and the column names
 
 
 def read_columns(
@@ -64,7 +63,9 @@ def read_columns(
     return table
 
 
-def entries_of_table(data: bytes, path: str, side: str, n_before: int, header: Header) -> Entries:
+def entries_of_table(
+    data: bytes, path: str, side: str, n_before: int, header: tuple[str, list[str]]
+) -> Entries:
     """Convert a table of qrels or of a run, whose header follows `n_before` lines, to Entries.
 
     In qrels, rows without a grade are left out: Quepid exports them for documents that nobody
@@ -141,7 +142,7 @@ def read_header(parts: Iterator[tuple[int, bytes]], path: str) -> tuple[int, str
     return n_before, *header_of(line)
 
 
-def header_of(line: bytes) -> Header:
+def header_of(line: bytes) -> tuple[str, list[str]]:
     """Return the separator and the names in a line."""
     text = line.decode(errors="surrogateescape")
     separator = "\t" if "\t" in text and "," not in text else ","

@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any
 
 from skgraded._input.door import check_unjudged_documents, choice_validator
@@ -79,7 +80,7 @@ class Job:
     by: str | None = None
     label: str | None = None
 
-    @property
+    @cached_property
     def arguments(self) -> list[tuple[str, str]]:
         """Pairs (argument, name of its column)."""
         optional = [
@@ -94,7 +95,7 @@ class Job:
             ("y_true", self.y_true),
         ]
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """The names of all columns, without duplicates."""
         names = (name for _, name in self.arguments)

@@ -102,8 +102,7 @@ def compare_periods(
       measure  difference  ci_low  smallest
     0      RR       0.085   0.016      0.01
     """
-    periods = {"before": before, "after": after}
-    _check_summaries(periods)
+    _check_summaries({"before": before, "after": after})
     level = CHECK_LEVEL(level)
     check_choice("correction", correction, CORRECTIONS)
     smallest = CHECK_SMALLEST(smallest)
