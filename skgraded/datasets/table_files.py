@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -68,16 +69,26 @@ def entries_of_table(
 ) -> Entries:
     """Convert a table of qrels or of a run, whose header follows `n_before` lines, to Entries.
 
-    In qrels, rows without a grade are left out: Quepid exports them for documents that nobody
-    judged.
+    In qrels, rows without a grade are left out with a warning: Quepid exports them for documents
+    that nobody judged and, with a single cell, for queries without judgments.
     """
     separator, known = header
     names = choose_columns(known, side)
     refuse_unknown(names, known, f"{path}: line {n_before + 1}: ")  # or repeated names
-    cells, lines = _read_csv(data, path, n_before, separator, names[:2], names[2:])
+    is_qrels = side == "qrels"
+    cells, lines = _read_csv(data, path, n_before, separator, names[:2], names[2:], is_qrels)
     queries, documents, numbers = (cells[name] for name in names)
-    rows = np.flatnonzero((side == "run") | ~np.isnan(numbers))
-    if len(rows) < len(numbers):
+    lacks_grade = np.isnan(numbers) & is_qrels
+    if lacks_grade.any():
+        first = name_rows(lines)(int(lacks_grade.argmax()))
+        if lacks_grade.all():
+            raise ValueError(f"{path}: no row contains a grade; the first is {first}.")
+        warnings.warn(
+            f"{path}: {lacks_grade.sum()} of {len(numbers)} rows contain no grade and are left "
+            f"out; the first is {first}.",
+            stacklevel=5,  # the caller of read_qrels
+        )
+        rows = np.flatnonzero(~lacks_grade)
         queries, documents, numbers = queries[rows], documents[rows], numbers[rows]
         lines = None if lines is None else lines[rows]
     numbers = numbers.astype(np.float64)  # large integers are rounded, as in files of TREC
@@ -161,10 +172,11 @@ def _read_csv(
     separator: str,
     texts: Sequence[str],
     numbers: Sequence[str],
+    may_end_early: bool = False,
 ) -> tuple[dict[str, Any], np.ndarray | None]:
     """Read columns of text and of numbers below `n_before` lines; empty numbers become NaN.
 
-    Rows with a single cell are left out, such as queries without judgments in Quepid's exports.
+    If `may_end_early`, a row may contain the first cell only.
     """
     if is_installed("pyarrow") and b"\0" not in data:
         with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
@@ -173,14 +185,16 @@ def _read_csv(
     header = next(reader)
 
     def cells_of(row: list[str]) -> list[Any] | None:
-        if len(row) < 2:
+        if not "".join(row).strip():
             return None
+        is_short = may_end_early and len(row) == 1
+        row = row + [""] * (len(header) - 1) * is_short
         if len(row) != len(header):
             raise ValueError(
                 f"the row has {len(row)} columns, but the first line has {len(header)}."
             )
         cells: list[Any] = [row[header.index(name)] for name in texts]
-        if "" in cells:
+        if "" in cells[: 1 if is_short else None]:
             raise ValueError(f"the cell of column {texts[cells.index('')]!r} is empty.")
         "".join(cells).encode()  # raises a ValueError if the texts are not UTF-8
         for name in numbers:

@@ -117,7 +117,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
         "evaluate test.letor scores",
         "y_score 'scores' has 2 rows, but y_true has 3",
     ),
-    ({"scores": ""}, "evaluate test.letor scores", "scores: expected one .*; got 0 scores for"),
+    ({"scores": ""}, "evaluate test.letor scores", "y_score 'scores' is empty"),
     *(
         (
             {"scores": f"1\n{got}\n3\n"},

@@ -45,7 +45,6 @@ def table(by_query, names):
     return dict(zip(names, map(list, zip(*triples(by_query), strict=True)), strict=True))
 
 
-
 QRELS_FORMS = {
     "dicts": QRELS,
     "tuples": [Qrel(*row) for row in triples(QRELS)],

@@ -80,11 +80,7 @@ FORMATS = [
         b'note,rating,query,docid\n,2,"q1","d 1"\n"a, ""b""\n",0,q1,d2\n,1e0,007,#d\n',
         QRELS,
     ),
-    (
-        read_qrels,  # Quepid writes queries without ratings alone, and documents without a rating
-        b"query,docid,rating\nq1,d 1,2\nq 2\nq1,d3,\nq1,d2,0\n007,#d,1\n",
-        QRELS,
-    ),
+    (read_qrels, b"query,docid,rating\nq1,d 1,2\nq1,d2,0\n007,#d,1\n", QRELS),
     (read_qrels, tabs(QRELS, b"query_id\tdoc_id\trelevance\n"), QRELS),
     (read_run, b"# test\nqid,docno,score\nq1,d 1,2.5\nq1,d2,-1e-3\n007,#d,7\n", RUN),
     (read_run, tabs(RUN), RUN),
@@ -110,6 +106,20 @@ FORMATS = [
     (read_run, json.dumps(META | {"en": {"test": SCORES}}).encode(), RUN),
     (read_qrels, b"{q1} 0 d1 1\n", [("{q1}", "d1", 1.0)]),
 ]
+
+
+@pytest.mark.usefixtures("arrow")
+def test_rows_of_qrels_without_grades_are_left_out_with_a_warning():
+    # Quepid writes queries without ratings alone, and documents without a rating.
+    data = b"query,docid,rating\nq1,d 1,2\nq 2\nq1,d3,\nq1,d2,0\n007,#d,1\n"
+    with pytest.warns(UserWarning, match="2 of 5 rows contain no grade .* is line 3"):
+        assert rows_of(read_qrels, data) == QRELS
+    with pytest.warns(UserWarning, match="1 of 4 rows contain no grade .* is line 3"):
+        assert rows_of(read_qrels, data.replace(b"q 2\n", b"")) == QRELS
+    with pytest.raises(ValueError, match="no row contains a grade; the first is line 2"):
+        rows_of(read_qrels, b"query-id\tcorpus-id\tscore\nq1 d1 2\n")
+    with pytest.raises(ValueError, match="line 3: .* the row has 1 columns"):
+        rows_of(read_run, b"query,docid,score\nq1,d1,2\nq2;d1;1\n")
 
 
 @pytest.mark.usefixtures("arrow")
