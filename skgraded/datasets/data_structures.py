@@ -30,9 +30,11 @@ COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document",
 def _check_judgments(grades: Any, **names: Any) -> np.ndarray:
     """Check that grades are finite; negative grades mean "not judged"."""
     checked, _ = door.grade_column(grades, **names)
-    infinite = np.where(np.isfinite(checked), 0.0, checked)
-    row_name = names.get("row_name", door.ROW)
-    door.refuse_bad_grades(infinite, names["name"], row_name=row_name)
+    door.refuse_bad_grades(
+        np.where(np.isfinite(checked), 0.0, checked),
+        names["name"],
+        row_name=names.get("row_name", door.ROW),
+    )
     return checked
 
 

@@ -182,7 +182,8 @@ def read_run(
     Raises
     ------
     ValueError
-        As for `read_qrels`; also if a query contains a document twice or a score is NaN.
+        As for `read_qrels`; also if a query contains a document twice, a score is NaN, or `third`
+        is passed for a run with four or six columns.
 
     Examples
     --------
@@ -282,6 +283,8 @@ def _read(
             return entries_of_table(data, name, side, n_before, header)
         if form is RUN:
             form = _form_of_run(line, third)
+            if third is not None and form is not THREE[third]:
+                raise ValueError(f"{name}: third={third!r} requires a run with three columns.")
         return _read_lines(blocks, name, form, allow_empty)
 
 
