@@ -274,6 +274,14 @@ ARGUMENTS = [
         for read in (read_letor, read_qrels)
     ),
     (lambda: read_run(io.StringIO("1 Q0 a 1 1 s\n")), TypeError, "binary mode"),
+    *(
+        (
+            lambda text=text: read_run(io.BytesIO(text), third="rank"),
+            ValueError,
+            "<file>: third='rank' requires a run with three columns",
+        )
+        for text in (RUN, FOUR)
+    ),
     (
         lambda: read_run(
             io.BytesIO(b'{"mteb_model_meta": {}, "en": {"test": {}}}'), split="en/tset"
