@@ -44,7 +44,9 @@ from skgraded.model_selection.scorer import named_measures
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn 1.8 and earlier
-    CallbackSupportMixin = object
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Base class without callbacks."""
 
     def run_as_task(estimator: Any, run: Callable[[], None], **data: Any) -> None:
         """Call `run`."""
@@ -279,9 +281,12 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         table = as_table(X)
         self._queries = QuerySource(self.qid).locate(table)
-        of_splitter = QuerySource(getattr(self.early_stopping, "qid", None))
         dropped = self.drop if isinstance(self.drop, (list, tuple)) else [self.drop]
-        sources = [self._queries, of_splitter, *(QuerySource(key, "drop") for key in dropped)]
+        sources = [
+            self._queries,
+            QuerySource(getattr(self.early_stopping, "qid", None)),
+            *(QuerySource(key, "drop") for key in dropped),
+        ]
         self._removed_columns = locate_columns(table, sources)
         rows, queries = self._read(adapter, table, y, qid, sample_weight, group)
         for name in OPTIONAL:

@@ -94,9 +94,6 @@ def test_the_keys_of_a_mapping_are_the_names_of_the_scores():
     scores = scorer(model, as_column(SCORES), GRADES, qid=QID)
     assert scores == {"first": EXPECTED_RR, "p1": (0 + 1) / 2}
     assert list(scores) == scorer.names == ["first", "p1"]
-    assert model.n_calls == 1
-    single = sg.make_ranking_scorer({"first": "rr"})
-    assert single(Scores(), as_column(SCORES), GRADES, qid=QID) == {"first": EXPECTED_RR}
 
 
 # Responses ---------------------------------------------------------------------------------------
