@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
@@ -195,11 +195,7 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
         elif side == "run" and isinstance(value, (list, tuple, np.ndarray)):
             names, values = list(value), range(-1, -1 - len(value), -1)  # the score is -rank
         else:
-            lists = "" if side == "qrels" else ", or a list of documents in ranked order"
-            raise TypeError(
-                f"Element {side}[{query!r}] must be a dict that maps documents to numbers{lists}; "
-                f"got {value!r:.200}."
-            )
+            raise _wrong_form(side, {query: value})
         if names or side == "run":  # runs keep queries for which nothing was retrieved
             kept_queries.append(query)
             sizes.append(len(names))
@@ -209,13 +205,27 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
         return empty_run(side)
     codes, ids = query_codes(kept_queries, name=f"{side}.query")
     codes = np.repeat(codes, sizes)
-    ids_of_documents = _document_ids(documents, None, None, f"{side}.document")
 
     def row_name(row: int) -> str:
         return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
 
-    checked = CHECK[side](numbers, name=side, n=len(documents), row_name=row_name)
+    try:
+        ids_of_documents = _document_ids(documents, None, None, f"{side}.document")
+        checked = CHECK[side](numbers, name=side, n=len(documents), row_name=row_name)
+    except (TypeError, ValueError):
+        for part in chain(documents, numbers):  # such as parts of a search engine's response
+            if isinstance(part, (Mapping, list)):
+                raise _wrong_form(side, part) from None
+        raise
     return Entries(side, ids, codes, ids_of_documents, checked)
+
+
+def _wrong_form(side: str, part: Any) -> TypeError:
+    forms = {
+        "qrels": "{query: {document: grade}}",
+        "run": "{query: {document: score}}, or {query: [document, …]} in ranked order",
+    }
+    return TypeError(f"{side} must have the form {forms[side]}; got the part {part!r:.200}.")
 
 
 def _queries_of_ranx(by_query: Any) -> Iterator[tuple[Any, Any]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 
-@dataclass(frozen=True, eq=False)
-class Form:
+class Form(NamedTuple):
     """Columns of a file type; columns in `few` have few distinct strings and are read as codes."""
 
     kind: str
@@ -36,7 +37,7 @@ class Form:
     few: tuple[str, ...] = ("query",)
     advice: str = ""  # end of the messages about wrong lines
 
-    @cached_property
+    @property
     def used(self) -> list[str]:
         """The columns that are read."""
         return ["document", *dict.fromkeys((*self.few, *self.numbers))]
@@ -372,25 +373,48 @@ def _join_codes(
 
 def _columns_of_text(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Parse a block of uniform lines; raise a ValueError if each line must be parsed alone."""
-    if not is_installed("pyarrow"):
-        raise ValueError("lines that must be parsed alone")
-    from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
-
     text, lines = _tidy(text, first, form)
     if not text:
         return None
+    separator = "\t" if b"\t" in text else " "
+    parse = _parse_with_arrow if is_installed("pyarrow") else _parse_with_pandas
+    return _with_numbers(parse(text, form, separator), lines, form)
+
+
+def _parse_with_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
+    from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
+
     types = {
         "document": TEXTS,
         **dict.fromkeys(form.numbers, NUMBERS),
         **dict.fromkeys(form.few, CODES),
     }
-    columns = read_lines(text, form.columns, types, "\t" if b"\t" in text else " ")
+    columns = read_lines(text, form.columns, types, separator)
     for name, column in columns.items():
         if name in form.few:
             columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
         elif name in form.numbers:
             columns[name] = column.to_numpy()
-    return _with_numbers(columns, lines, form)
+    return columns
+
+
+def _parse_with_pandas(text: bytes, form: Form, separator: str) -> dict[str, Any]:
+    import pandas as pd
+
+    ends = separator.encode() * (len(form.columns) - 1) + b"\n"
+    others = bytes(set(range(256)) - set(ends))
+    if b"\0" in text or text.translate(None, others) != ends * text.count(b"\n"):
+        raise ValueError("a line has more or fewer columns, which pandas would accept")
+    frame = pd.read_csv(
+        io.BytesIO(text),
+        sep=separator,
+        names=form.columns,
+        usecols=form.used,
+        dtype=object,  # text
+        na_filter=False,
+        quoting=csv.QUOTE_NONE,
+    )
+    return _columns_of_texts({name: frame[name].to_numpy() for name in form.used}, form)
 
 
 def _columns_of_rows(rows: list[tuple[int, list[str]]], form: Form) -> dict[str, Any] | None:
@@ -398,15 +422,19 @@ def _columns_of_rows(rows: list[tuple[int, list[str]]], form: Form) -> dict[str,
     if not rows:
         return None
     lines, cells = zip(*rows, strict=True)
-    columns: dict[str, Any] = {}
-    for name, texts in zip(form.used, zip(*cells, strict=True), strict=True):
+    texts = dict(zip(form.used, map(object_array, zip(*cells, strict=True)), strict=True))
+    return _with_numbers(_columns_of_texts(texts, form), np.array(lines), form)
+
+
+def _columns_of_texts(texts: dict[str, np.ndarray], form: Form) -> dict[str, Any]:
+    """Convert columns of text to codes and numbers."""
+    columns: dict[str, Any] = dict(texts)
+    for name in form.used:
         if name in form.few:
-            columns[name] = numbered(object_array(texts))
+            columns[name] = numbered(texts[name])
         elif name in form.numbers:
-            columns[name] = np.array(list(map(float, texts)))
-        else:
-            columns[name] = object_array(texts)
-    return _with_numbers(columns, np.array(lines), form)
+            columns[name] = text_files.floats(list(map(str.encode, texts[name])))
+    return columns
 
 
 def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:

@@ -408,7 +408,11 @@ BAD_QRELS = [
         "no column 'document'; its columns "
         "are 'qid', 'doc', 'grade'. Did you mean 'doc'. Other accepted names: doc_id, docno.",
     ),
-    ({"q1": ["a", "b"]}, TypeError, r"qrels\['q1'\] must be a dict that maps .* to numbers; got"),
+    (
+        {"q1": ["a", "b"]},
+        TypeError,
+        r"qrels must have the form {query: {document: grade}}; got the part {'q1': \['a', 'b'\]}",
+    ),
     (
         [{"qid": "q1", "docid": "a", "rating": 1}, {"qid": "q1", "docid": "b"}],
         ValueError,
@@ -438,7 +442,11 @@ BAD_QRELS = [
     ),  # as from DataFrame.to_dict
 ]
 BAD_RUNS = [
-    ({"q1": {"a": 1.0}, "q2": None}, TypeError, r"run\['q2'\] must be a dict that maps documents"),
+    (
+        {"q1": {"a": 1.0}, "q2": None},
+        TypeError,
+        "run must have the form .* got the part {'q2': None}",
+    ),
     ({"q1": ["a", "b", "a"]}, ValueError, "query 'q1' already contains document 'a' at row 0"),
     ({"q1": ["a", None]}, ValueError, "run.document is missing in row 1"),
     ({"q1": {"a": "row 3"}}, TypeError, "contain numbers; document 'a' of query 'q1' is 'row 3'"),
@@ -451,8 +459,17 @@ BAD_RUNS = [
     ("bm25.run", TypeError, "pass the result of read_run, .*; got str"),
     ({ScoredDoc("q1", "a", 1.0)}, TypeError, "got set"),
     (None, TypeError, "got NoneType"),
-    ({"q1": [{"_id": "a"}]}, TypeError, "run.document must contain hashable ids; row 0"),
-    ({"q1": {"hits": {}}}, TypeError, "contain numbers; document 'hits' of query 'q1' is {}"),
+    # Responses of Solr, Vespa, _search and _msearch
+    *(
+        (response, TypeError, r"form {query: {document: score}}, or {query: \[document, …\]}")
+        for response in (
+            {"q1": [{"_id": "a", "_score": 2}]},
+            {"q1": {"hits": {"hits": []}}},
+            {"responses": [{"hits": {"hits": [{"_id": "a", "_score": 2}]}}]},
+            {"response": {"numFound": 1, "docs": [{"id": "a", "score": 2}]}},
+            {"root": {"id": "toplevel", "relevance": 1, "children": [{"id": "a"}]}},
+        )
+    ),
     (
         RUN_COLUMNS | {"document": ["b", "d", "b"], "query": ["q1"] * 3},
         ValueError,
@@ -575,7 +592,7 @@ JUDGES = {"human": DICTS, "model": DICTS}
             "^Argument qrels must be a mapping with names as keys, .* got list",
         ),
         ({1: DICTS}, None, TypeError, r"^The names in qrels must be strings; got 1\.$"),
-        (DICTS, None, TypeError, r"^qrels\['q1'\]: Element qrels\['a'\] must be a dict"),
+        (DICTS, None, TypeError, r"^qrels\['q1'\]: qrels must have the form"),
         (
             JUDGES,
             [SCORES],
