@@ -123,7 +123,7 @@ class Judgments:
             self.weights = mean_weights(truth.sample_weight, layout.query_of_row, layout.sizes)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without cached results and pandas objects.
+        # Cached results and pandas objects are not pickled.
         return self.__dict__ | {"_layout": copy(self._layout), "_labels": ()}
 
     def __repr__(self) -> str:

@@ -97,7 +97,7 @@ def refuse_unordered(values: Any, name: str) -> None:
 def refuse_data_set(values: Any, name: str) -> None:
     """Raise a TypeError for a LazyFrame, or the data set of a library such as LightGBM."""
     if type(values).__name__ == "LazyFrame":
-        raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: pass its collect().")
+        raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: call collect().")
     package = type(values).__module__.partition(".")[0]
     if find_spec(f"skgraded.{package}") is not None:
         raise TypeError(
@@ -125,7 +125,7 @@ def read_numbers(
     array = as_array(values, name, n, expected)
     if array.dtype.kind in "buif":
         return array
-    if array.dtype.kind == "c":  # in the words that scikit-learn requires of all estimators
+    if array.dtype.kind == "c":  # scikit-learn requires this wording of all estimators
         raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}.")
     if array.dtype.kind in "US":
         array = object_array(values if isinstance(values, (list, tuple)) else array.tolist())

@@ -317,7 +317,7 @@ def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
 
 
 def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
-    """Read a column of pandas, polars or Arrow whose type is no NumPy type; see `_read_ids`."""
+    """Read a pandas, polars or Arrow column whose type NumPy does not have; see `_read_ids`."""
     dtype = getattr(qid, "dtype", getattr(qid, "type", None))
     kind, storage = str(dtype), getattr(dtype, "storage", None)
     if kind == "category":

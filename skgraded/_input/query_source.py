@@ -1,4 +1,4 @@
-"""Where the query of each row of X is, and warnings about queries of which X lacks some rows."""
+"""Find the query ids of the rows of X, and warn if X lacks some rows of a query."""
 
 import numbers
 import warnings
@@ -71,7 +71,7 @@ class TableColumn:
 
 
 class QuerySource:
-    """Where the query of each row of X is: in a column, in a Series, or in an argument of a call.
+    """The source of the query ids of X: a column, a Series, or an argument of a call.
 
     Parameters
     ----------

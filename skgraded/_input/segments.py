@@ -14,7 +14,7 @@ MOST = 100  # maximum number of segments; all pairs of segments are compared
 
 
 def as_segment(segment: Any) -> Any:
-    """Convert a date or time to ISO text, without the time if it is midnight, in UTC."""
+    """Convert a date or time to ISO text in UTC; omit the time if it is midnight."""
     if not isinstance(segment, (np.datetime64, date)):
         return segment
     if isinstance(segment, datetime) and segment.tzinfo is not None:
@@ -81,9 +81,9 @@ def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
 
 
 def day_numbers(labels: list[str], is_required: bool = False) -> np.ndarray | None:
-    """Return the number of each day if all labels are ISO dates, which must be ascending.
+    """Convert labels that are ISO dates, in ascending order, to ordinal numbers of days.
 
-    Otherwise, return None or, if `is_required`, raise a ValueError.
+    If a label is not an ISO date, return None or, if `is_required`, raise a ValueError.
     """
     try:
         days = np.array([date.fromisoformat(label).toordinal() for label in labels])

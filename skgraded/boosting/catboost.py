@@ -162,7 +162,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     """Make a metric that CatBoost reports at each round and can use for early stopping.
 
     Pass the metric to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. It
-    works only for the data sets whose queries are passed here: CatBoost passes none to a metric.
+    works only for data sets whose queries are passed here, because CatBoost does not pass queries
+    to metrics.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def evaluate_in_steps(batches: Any, job: Job, progress: bool) -> Summary | Summa
     with (
         closing(batches_by_place),  # after an error, closes files and streams at once
         counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show,
-        # A spooled file of at least one byte is on disk; until then, there is no file.
+        # The file is created on disk when something is first written to it.
         tempfile.SpooledTemporaryFile(1, prefix="skgraded-") as file,
     ):
         pieces = _Pieces(file, n_rows, job)

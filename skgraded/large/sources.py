@@ -52,7 +52,7 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
 
 
 def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
-    """Cut batches into slices of `n_rows` rows, which are named; keep them for "whole"."""
+    """Yield named slices of `n_rows` rows; with "whole", yield whole batches."""
     first = 0
     for batch in batches:
         size = len(batch)

@@ -210,7 +210,7 @@ def check_arguments(
         return None
     if kind != "fraction" or validation["X_val"] is None:
         raise ValueError(
-            f"Validation data, such as {present[0]}, require X_val and QueryRanker(…, "
-            "early_stopping=True)."
+            f"Validation arguments, such as {present[0]}, require X_val and early_stopping=True in "
+            "QueryRanker."
         )
     return sizes

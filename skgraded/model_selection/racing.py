@@ -305,7 +305,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         except TypeError as error:
             raise TypeError(
                 f"param_distributions must be a dict or a list of dicts. {error} To sample "
-                "candidates from scipy distributions, pass n_iter, their number."
+                "candidates from scipy distributions, pass n_iter, the number of candidates."
             ) from None
         if not candidates:
             raise ValueError("param_distributions contains no candidates.")

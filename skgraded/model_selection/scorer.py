@@ -110,7 +110,7 @@ class RankingScorer:
             for inner, steps in estimators_inside(estimator):
                 if steps is None:
                     break
-                for step in steps:  # of a pipeline, before the ranker that names the queries
+                for step in steps:  # steps before the ranker, whose `qid` is used below
                     X = step.transform(X)
                 estimator = inner
             source = QuerySource(getattr(estimator, "qid", None))

@@ -51,7 +51,7 @@ def means_rows(
 
 
 def means_text(report: Any) -> str:
-    """Return the means of an Evaluation or a Summary, with a note on many undefined queries."""
+    """Return the means of an Evaluation or a Summary, and a note if many queries are undefined."""
     means = ", ".join(f"{name}={value:.4f}" for name, value in report.mean().items())
     return "; ".join(filter(None, [means, undefined_note(report.n_undefined, report.n_queries)]))
 

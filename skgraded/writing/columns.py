@@ -18,7 +18,7 @@ class Column(NamedTuple):
 
     heading: str
     kind: str  # "name", "text" or one of `KINDS`; an "interval" combines ci_low and ci_high
-    narrowest: str = "page"  # the narrowest of the OUTPUTS that have space for the column
+    narrowest: str = "page"  # the narrowest of OUTPUTS that includes the column
 
 
 COLUMNS = {
