@@ -51,7 +51,8 @@ class PositionBias:
     def weights(self, position: ArrayLike, clip: float | None = None) -> np.ndarray:
         """Return the inverse propensity weights 1 / examination of the positions of n rows.
 
-        Weights above `clip`, at least 1, are reduced to it. Beyond the log, the weight is nan.
+        Weights above `clip`, a number ≥ 1, are set to `clip`. Positions that are not in the log have
+        the weight nan.
         """
         return _weights(self.examination, read_positions(position), clip)
 
@@ -227,7 +228,7 @@ def position_bias(
 
 @dataclass(frozen=True)
 class _Counts:
-    """Rows of a log, counted by cells: (query, document, position).
+    """Counts of log rows per cell (query, document, position).
 
     In a randomized log, all rows have the same document, so all positions are comparable. The
     bootstrap resamples the units of the rows: sessions, queries or, without both, rows.

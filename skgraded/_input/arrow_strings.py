@@ -70,7 +70,7 @@ def texts_of_strings(ids: list[Any] | np.ndarray) -> Texts | None:
     if ids.dtype.kind == "O":
         spans = utf8_of(ids)
         return spans and Texts(ids, 0, *spans)
-    ids = np.ascontiguousarray(ids)  # texts shorter than an item end in zeros
+    ids = np.ascontiguousarray(ids)  # shorter texts are padded with zeros
     ends = ids.itemsize * np.arange(len(ids) + 1, dtype=np.uint64)
     return Texts(ids, ids.ctypes.data, ends[:-1], ends[1:])
 

@@ -287,7 +287,8 @@ class FittedQueries:
     def shared_with(self, ids: np.ndarray, layout: Any) -> list[Any]:
         """Return the ids of queries seen during fit; none if the fitted queries are scored.
 
-        The same queries, with the same sizes and sums of grades, are taken for the fitted rows.
+        Rows are assumed to be the fitted rows if they have the same queries, sizes and sums of
+        grades.
         """
         known = {query: i for i, query in enumerate(self.ids)}
         at = [known.get(query, -1) for query in ids]

@@ -43,7 +43,7 @@ def segments_of(
 
 
 def refuse_too_many(segments: list[Any]) -> None:
-    """Raise a ValueError for no segments, or for more segments than can be compared."""
+    """Raise a ValueError if there are no segments, or too many to compare."""
     if not segments:
         raise ValueError("Argument 'by' defines no segments, because there are no queries.")
     if len(segments) > MOST:

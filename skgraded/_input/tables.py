@@ -12,7 +12,7 @@ from skgraded._input.words import did_you_mean, plain
 
 ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
 UNLABELLED = frozenset((type(None), np.ndarray, list))
-Labels = Sequence[tuple[str, Any]]  # arguments and their indexes, which differ pairwise
+Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct indexes
 
 
 def frame_of(table: Any) -> Any:

@@ -43,7 +43,7 @@ STOPPING = {
     "metric_period",
 }
 
-# Metrics of CatBoost that it refuses for some losses, such as RMSE.
+# Built-in metrics that CatBoost rejects for some losses, such as RMSE.
 BUILT_IN = ("Precision", "Recall", "PairAccuracy")
 
 

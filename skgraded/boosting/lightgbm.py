@@ -205,8 +205,8 @@ class _EvalMetric(BoostingMetric):
         return self.results(self.means(judgments, preds), True)
 
 
-# The ids of the arrays of predictions that come from a training on one machine. A Booster has one
-# such array per data set and fills it in every round, so each training is examined only once.
+# The ids of the prediction arrays that belong to training on a single machine. A Booster has one
+# such array per data set and fills it in every round, so each training run is examined only once.
 _of_one_machine: dict[int, bool] = {}
 
 

@@ -213,7 +213,7 @@ COMPARE: dict[str, dict[str, Any]] = {
         "help": "random seed for the randomization test and the bootstrap (default: 0)",
     },
 }
-# Options for the arguments of functions, which messages of the library name.
+# The option for each argument name, to replace argument names in error messages.
 OPTION_OF = {
     **{
         name.replace("-", "_"): f"--{name}"
@@ -235,7 +235,7 @@ WORDS: tuple[tuple[str, Any], ...] = (
     ),
     (r"(column .* must be finite; got nan.*)\.$", r"\1: use --unjudged-documents."),
     (
-        # Not a parameter of a measure, and not in an id.
+        # The pattern excludes parameters of measures, and text within ids.
         rf"(?<![(,'\"])\b({ARGUMENTS})=['\"]?([\w/-]*)['\"]?",
         lambda match: f"{OPTION_OF[match[1]]} {match[2]}".rstrip(),
     ),

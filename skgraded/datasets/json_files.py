@@ -26,7 +26,7 @@ def entries_of_json(
             content = _selected(content, split)
         entries = convert(content, side, lines).refuse_empty(allow_empty)
         return replace(entries, source=path)
-    except (ValueError, TypeError) as error:  # errors of JSON and UTF-8 name the place
+    except (ValueError, TypeError) as error:  # JSON and UTF-8 errors state the position
         raise ValueError(f"{path}: {error}") from None
 
 

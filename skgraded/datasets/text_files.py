@@ -98,7 +98,8 @@ def find_data(
 ) -> tuple[int, bytes, bool, Iterator[tuple[int, bytes]]]:
     """Find the first line that is neither blank nor a comment.
 
-    Return the number of lines before it, the line, whether it begins JSON, and all blocks.
+    Return the number of preceding lines, this line, whether JSON starts in it, and an iterator
+    over all blocks.
     """
     seen = []
     for first, text in parts:

@@ -294,7 +294,7 @@ MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 # The same for the names of measures and the aliases without braces, keyed by `plain_name`.
 KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
-# Parsed measures, keyed by their text and the rule for names; a new measure empties it.
+# Parsed measures, keyed by their text and the rule for names; registering a measure clears them.
 PARSED: dict[tuple[str, str | None], Measure] = {}
 
 # Default parameter descriptions, which `registered` adds to class docstrings that lack them; it

@@ -1,4 +1,4 @@
-"""Early stopping of a ranker: settings, held-out queries, the stopping rule and the trainings."""
+"""Early stopping of a ranker: settings, held-out queries, the stopping rule and the fits."""
 
 import warnings
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def fit_stopped(
 ) -> tuple[Any, StoppingState]:
     """Return the fitted estimator of a QueryRanker, and the validation scores of all rounds.
 
-    `parts` contains the training rows and the validation rows of each training. A last fit uses
+    `parts` contains the training rows and the validation rows of each fold. The final fit uses
     `rows` and, unless it is None, `validation`.
     """
     for training, _ in parts:
@@ -87,7 +87,7 @@ def fit_stopped(
     state = StoppingState(measures, judgments, ranker.n_iter_no_change)
     if len(parts) == 1:
         model = adapter.fit_stopped(*parts[0], state, fit_params)
-    else:  # these trainings choose only the number of rounds
+    else:  # these fits only determine the number of rounds
         JointRounds(state, len(parts)).train(adapter, parts, fit_params)
     parts.clear()  # free the copies of the rows
     if ranker.refit or kind_of(ranker.early_stopping) == "folds":
@@ -120,7 +120,7 @@ def kind_of(early_stopping: Any) -> str | None:
 def split_rows(
     ranker: Any, adapter: Any, table: Any, rows: Rows, queries: Queries
 ) -> list[tuple[Rows, Any]]:
-    """Return the training rows and the held-out rows of each training."""
+    """Return the training rows and the held-out rows of each fold."""
     by_query = adapter.query_argument is not None
     return [
         (_take(rows, queries, trained, by_query), _take(rows, queries, held_out, True))
@@ -131,7 +131,7 @@ def split_rows(
 def _splits(
     ranker: Any, table: Any, rows: Rows, queries: Queries
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return boolean masks of the training rows and the validation rows of each training."""
+    """Return boolean masks of the training rows and the validation rows of each fold."""
     kind, n_queries, query_of_row = kind_of(ranker.early_stopping), len(queries.ids), queries.of_row
     if kind == "splitter":
         splits = splits_of_queries(

@@ -287,7 +287,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Raise scikit-learn's errors if there is no best estimator."""
         if not self.refit:
             raise AttributeError(
-                f"{method} requires refit=True, because only then the best candidate is fitted on "
+                f"{method} requires refit=True, because only then is the best candidate fitted on "
                 "all rows."
             )
         check_is_fitted(self, "best_estimator_")
@@ -312,7 +312,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         return candidates
 
     def _preferences(self, candidates: list[dict[str, Any]]) -> list[float] | None:
-        """Return one number per candidate, of which smaller ones are preferred."""
+        """Return one number per candidate; smaller numbers are preferred."""
         if self.prefer is None:
             return None
         by_name = isinstance(self.prefer, str)

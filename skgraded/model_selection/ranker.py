@@ -96,8 +96,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         - if True, the queries passed to `fit` as `X_val` or, without it, a random
           `validation_fraction` of the training queries, 10 % by default. Fewer than 50 of them
           issue a UserWarning;
-        - if an int k ≥ 2, all queries: they are divided into k random folds, and one training per
-          fold holds out its queries. All trainings stop when the mean over all queries no longer
+        - if an int k ≥ 2, all queries: they are divided into k random folds, and one fit per
+          fold holds out its queries. All fits stop when the mean over all queries no longer
           improves. The ranker is then fitted on all queries for the best number of rounds;
         - if a splitter, the queries in the test rows of its last split, such as the latest queries
           with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
@@ -159,10 +159,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     For XGBRanker and CatBoostRanker, as for the measures, the weight of a query is the mean weight
     of its rows. LGBMRanker and regressors receive one weight per row.
 
-    The trainings of an int `early_stopping` hold k copies of the rows. They take turns after each
-    round, unless ``joblib.parallel_config(n_jobs=…)`` lets several run at a time; the result does
-    not depend on this. Callbacks in `fit_params` that run after a round are called once per round,
-    with the mean over all queries; other callbacks are called in all k + 1 trainings.
+    If `early_stopping` is an int k, k copies of the rows are in memory. The folds take turns after
+    each round, unless ``joblib.parallel_config(n_jobs=…)`` lets several run at the same time; the
+    result does not depend on this. Callbacks in `fit_params` that run after a round are called once per round,
+    with the mean over all queries; other callbacks are called in all k + 1 fits.
 
     Early stopping computes the measures on the original grades. It does not support boosters that
     modify earlier rounds (``dart`` and ``gblinear``).

@@ -1,4 +1,4 @@
-"""Several trainings that stop at the same round: the folds of ``early_stopping=k``, in threads."""
+"""Train several models that stop at the same round: the folds of ``early_stopping=k``, in threads."""
 
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Barrier, BrokenBarrierError, Semaphore
@@ -38,7 +38,7 @@ class JointRounds:
                 ended: set[Future[None]] = set()
                 while not ended:  # Ctrl-C cannot end a longer wait once catboost is imported
                     ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
-            finally:  # the other trainings end after their current round, also after an interrupt
+            finally:  # other folds stop after their current round, even after an interrupt
                 self._barrier.abort()
         for training in trainings:
             training.result()

@@ -209,7 +209,7 @@ def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarra
 
 
 def share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return how far each share counts / sizes may be from the share of all earlier counts.
+    """Return the largest plausible deviation of each share from the share of all earlier counts.
 
     The bound d = |p - q| of a share p solves d = z √(p (1 - p) / n) for q, where z is WIDTH, as in
     Wilson's interval.
