@@ -313,7 +313,7 @@ class _Counts:
         return n >= needed
 
     def estimate(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the examination if each unit occurs as often as `weights` says (None: once)."""
+        """Return the examination if each unit occurs `weights` times (None: once)."""
         if weights is None:
             n_shown = np.bincount(self.cell, self.impressions)
             clicks = np.bincount(self.cell, self.clicks)

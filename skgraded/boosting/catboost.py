@@ -180,7 +180,7 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     object
         An object with the methods that CatBoost calls. Its class has the name of the measure, which
         CatBoost shows (``Precision()``, ``Recall()`` and ``PairAccuracy()`` for those measures,
-        because CatBoost refuses its own metrics of these names for some losses). ``evaluate``
+        because CatBoost rejects its own metrics of these names for some losses). ``evaluate``
         raises a ValueError if the data sets do not match `group_id` and `eval_group_id`, or if it
         is called outside training.
 

@@ -76,7 +76,9 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
         raise TypeError(f"measure must be a Measure or a string such as 'ndcng@10'; got {text!r}.")
     if names is not None and _CHECK_NAMES(names) and text.strip() in FAMILIES:
         example = f"{text.strip()}_{FAMILIES[text.strip()].split()[1]}"
-        raise ValueError(f"In trec_eval, {text} is a list of measures: choose one, such as {example}.")
+        raise ValueError(
+            f"In trec_eval, {text} is a list of measures: choose one, such as {example}."
+        )
     form = _FORM.fullmatch(_AT.sub(r"@\1", text))
     if form is None:
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")

@@ -163,7 +163,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
 
 def _parse_times(texts: np.ndarray) -> np.ndarray:
-    """Convert ISO 8601 text to times in UTC; other text is an error, because it sorts as text."""
+    """Convert ISO 8601 text to times in UTC; reject other text, whose order may not be temporal."""
     import pandas as pd
 
     texts = np.array([str(text) for text in texts], dtype=object)
