@@ -31,7 +31,7 @@ with needs("skgraded.dask", "dask", "pyarrow", extra="dask"):
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
-# A shuffle of n partitions has n² tasks, so many small partitions are combined to groups.
+# A shuffle of n partitions has n² tasks, so many small partitions are combined into groups.
 MANY_PARTITIONS = 100
 N_SAMPLED = 8  # number of partitions whose rows are counted
 ROWS_PER_GROUP = 2**18
