@@ -184,7 +184,7 @@ def read_run(
     ------
     ValueError
         As for `read_qrels`; also if a query contains a document twice, a score is NaN, or `third`
-        is passed for a run with four or six columns.
+        is passed for other files than a run with three columns and no header.
 
     Examples
     --------
@@ -275,17 +275,19 @@ def _read(
     name, side = text_files.check_path(path), "qrels" if form is QRELS else "run"
     with closing(text_files.blocks(path, name)) as parts:
         n_before, line, is_json, blocks = text_files.find_data(parts)
-        if is_json:
-            data = b"".join(text for _, text in blocks)
-            return entries_of_json(data, name, side, split, allow_empty)
-        header = header_of(line)
-        if all(named_columns(header[1], side).values()):
-            data = b"".join(text for _, text in blocks)
-            return entries_of_table(data, name, side, n_before, header)
-        if form is RUN:
+        header = header_of(line) if not is_json else ("", [])
+        is_table = all(named_columns(header[1], side).values())
+        if form is RUN and not is_json and not is_table:
             form = _form_of_run(line, third)
-            if third is not None and form is not THREE[third]:
-                raise ValueError(f"{name}: third={third!r} requires a run with three columns.")
+        if third is not None and form is not THREE[third]:
+            raise ValueError(
+                f"{name}: third={third!r} requires a run with three columns and no header."
+            )
+        if is_json or is_table:
+            data = b"".join(text for _, text in blocks)
+            if is_json:
+                return entries_of_json(data, name, side, split, allow_empty)
+            return entries_of_table(data, name, side, n_before, header)
         return _read_lines(blocks, name, form, allow_empty)
 
 

@@ -280,7 +280,12 @@ ARGUMENTS = [
             ValueError,
             "<file>: third='rank' requires a run with three columns",
         )
-        for text in (RUN, FOUR)
+        for text in (
+            RUN,
+            FOUR,
+            b"query,docid,score\n301,d1,5\n301,d2,1\n",
+            b'{"query": "301", "docid": "d1", "score": 5}\n',
+        )
     ),
     (
         lambda: read_run(
