@@ -183,7 +183,13 @@ class QuerySource:
                 "as a pandas DataFrame, or call set_output(transform='pandas') on that step. "
                 f"{OR_ROUTING}"
             )
-        positions = self.source.index.get_indexer(X.index)  # raises if labels are not unique
+        if not self.source.index.is_unique:
+            label = plain(self.source.index[self.source.index.duplicated()][0])
+            raise ValueError(
+                f"The index of {self.name} contains {label!r} more than once, but the row labels "
+                "of X are looked up in it: reset the index of X and of the Series."
+            )
+        positions = self.source.index.get_indexer(X.index)
         if (positions < 0).any():
             row = int(np.argmax(positions < 0))
             raise ValueError(

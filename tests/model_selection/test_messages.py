@@ -146,6 +146,12 @@ def test_a_scorer_cannot_be_made(call, error, message):
             "must be passed only once",
         ),
         (
+            "label with two queries",
+            lambda: find(pd.Series(["b", "a"], [10, 10]), zeros("score").set_axis([10, 11])),
+            ValueError,
+            "The index of qid contains 10 more than once",
+        ),
+        (
             "label without a query",
             lambda: find(pd.Series(["b", "a"], [10, 11]), zeros("score").set_axis([11, 12])),
             ValueError,
