@@ -281,6 +281,8 @@ def _say(message: str) -> None:
 def _run_command(args: Namespace) -> str:
     """Evaluate the files, and return the text to print."""
     if args.output is not None:
+        if os.path.realpath(args.output) in map(os.path.realpath, args.files):
+            raise ValueError(f"--output {args.output} is also an input file: choose another name.")
         check_writable(args.output)
     args.columns = read_measure_columns(args)
     args.measures = list(dict.fromkeys(column.measure for column in args.columns))

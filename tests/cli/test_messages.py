@@ -60,6 +60,7 @@ COMMANDS = [  # each with a regex that the message matches
     ("compare qrels a.run b.run -c -m gm_map --names trec_eval", "Unknown measure 'gm_map'"),
     ("evaluate qrels b.run -l x -m ap", "argument -l/--threshold: invalid float value"),
     ("evaluate qrels b.run -l nan -m ap", "--threshold must be a finite number ≥ 0; got nan"),
+    ("evaluate qrels b.run --output ./qrels", "--output ./qrels is also an input file"),
     # Tables and folders of Parquet files
     (
         "evaluate t.csv --score-column scoer",
