@@ -1,5 +1,6 @@
 """Query ids, group sizes and the rows of each query."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ from skgraded._input.words import (
 )
 from skgraded._kernels import layout
 
+NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
@@ -336,6 +338,8 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
     if hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize"):
         return _read_arrow(qid, name)
     array = np.asarray(qid) if hasattr(qid, "__array__") else object_array(list(qid))
+    if array.dtype.kind == "O" and NUMBERS.fullmatch(kind) and not any(map(is_missing, array)):
+        array = array.astype(kind.lower())  # nullable numbers of pandas 2
     is_text = storage is not None
     return array if array.dtype.kind in "iuf" or is_text else list(qid), None
 

@@ -103,6 +103,8 @@ def _patch(patch):
     look = f"{to_hex(patch.get_facecolor(), keep_alpha=True)} {patch.get_hatch() or ''}".rstrip()
     corners = patch.get_patch_transform().transform(patch.get_path().vertices)
     ends = [*corners.min(axis=0), *corners.max(axis=0)]
+    if np.isnan(ends).any():  # nothing is drawn, with corners that depend on matplotlib's version
+        ends = [np.nan] * 4
     return f"patch {_label(patch)} {look}: {numbers(ends)}"
 
 

@@ -1,5 +1,7 @@
 """Early stopping on validation queries that a splitter chooses."""
 
+from functools import wraps
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,9 +98,10 @@ def test_only_refit_trains_on_rows_in_the_gap():
     days = []
 
     class Recorder(LGBMRanker):
-        def fit(self, X, y, group=None, eval_X=None, **parameters):
+        @wraps(LGBMRanker.fit)  # whose signature QueryRanker reads
+        def fit(self, X, y, **parameters):
             days.append(sorted(set(X["words"])))
-            return super().fit(X, y, group=group, eval_X=eval_X, **parameters)
+            return super().fit(X, y, **parameters)
 
     recorder = Recorder(**LIGHTGBM)
     stopping(splitter, recorder, refit=True).fit(TABLES["pandas"](X), y)
