@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["PositionBias", "click_grades", "position_bias"]
 
 UNITS = {"session": "sessions", "qid": "queries", "row": "rows"}
-# Fewest units for intervals: with fewer, intervals of level 95 % cover less than 90 %; see
-# `benchmarks/clicks.py coverage`.
+# Minimum number of units for intervals. With fewer units, the coverage of 95 % intervals is below
+# 90 %; see `benchmarks/clicks.py coverage`.
 MIN_UNITS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}
 
 

@@ -97,7 +97,7 @@ def scores(column: pa.ChunkedArray, name: str) -> Any:
 
 
 def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
-    """Convert ids other than coded text to a standard type; raise a ValueError for missing ids."""
+    """Convert ids, except coded text, to a standard type; raise a ValueError if ids are missing."""
     kind = standard_type(column.type)
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:

@@ -182,7 +182,7 @@ def _refuse_damaged_column(column: Any, name: str, pa: Any) -> None:
 
 
 def _is_ascii(column: Any) -> bool:
-    """Return whether a column consists of valid ASCII texts; this is faster than `validate`."""
+    """Return whether a column contains only valid ASCII strings; this is faster than `validate`."""
     if str(column.type) not in ("string", "large_string"):
         return False
     for array in _chunks(column):

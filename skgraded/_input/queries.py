@@ -287,7 +287,7 @@ def missing_id(name: str, row: int, value: Any) -> ValueError:
 def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
     """Return (ids, None) or, for a column of coded text, (codes, categories).
 
-    Ids are an array of numbers, dates or objects, a list, or Texts; 1 and "1" differ.
+    The ids are returned as an array, a list or Texts. The ids 1 and "1" are different.
     """
     is_plain = isinstance(getattr(qid, "dtype", None), np.dtype) and not np.ma.isMaskedArray(qid)
     if is_plain and qid.ndim == 1 and qid.dtype.kind in "buifmMU":  # fast path

@@ -24,7 +24,7 @@ class Column:
 
 
 def read_measure_columns(args: Namespace) -> list[Column]:
-    """Return the columns that the options specify; set --names and the default of --ties."""
+    """Return the columns that the options specify; update `args.names` and `args.ties`."""
     texts = args.measures or ["ndcng@10", "mu_map"]
     if "official" in texts:
         args.names = "trec_eval"
@@ -51,7 +51,7 @@ def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:
     is_geometric = text == "gm_map" and args.names is not None and not args.only_means
     parsed: Any = measure("map" if is_geometric else text, args.names)
     if args.ties not in (None, "trec") and hasattr(parsed, "ties"):
-        parsed = replace(parsed, ties=args.ties)  # the rule of trec changes the scores instead
+        parsed = replace(parsed, ties=args.ties)  # --ties trec changes scores instead
     if args.threshold is not None:
         parsed = set_threshold(parsed, args.threshold)
     is_count = isinstance(parsed, (NumRet, NumRel, NumRelRet))

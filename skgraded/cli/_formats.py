@@ -207,7 +207,8 @@ def _means_to_html(report: Any, systems: Systems, args: Namespace) -> str:
     return str(of_system.to_html(title=args.title or title))
 
 
-# The functions that print the report of a command, which also receive the reports by system.
+# Functions that convert the report of a command to text, keyed by command and format.
+# Each function also receives the reports of the systems.
 WRITERS: dict[str, dict[str, Callable[[Any, Systems, Namespace], str]]] = {
     "evaluate": {
         "table": _means_to_text,

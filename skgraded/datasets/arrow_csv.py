@@ -1,4 +1,4 @@
-"""Reading of text files with pyarrow; callers check that pyarrow is installed.
+"""Functions that read text files with pyarrow; callers check that pyarrow is installed.
 
 Arrow rejects some numbers that Python accepts, and Arrow's errors contain no line numbers. After
 a ValueError, callers therefore parse the text again with Python.

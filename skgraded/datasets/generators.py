@@ -80,7 +80,7 @@ def make_ranking(
 
 
 def _grades(relevance: np.ndarray, n_levels: int) -> np.ndarray:
-    """Discretize relevance; the shares of grades 1, 2, … are proportional to …, 9, 4, 1."""
+    """Discretize relevance; the share of a grade g > 0 is proportional to (n_levels - g)²."""
     shares = np.arange(n_levels - 1, 0, -1.0) ** 2
     below = IRRELEVANT + (1 - IRRELEVANT) * np.append(0, np.cumsum(shares[:-1])) / shares.sum()
     return np.searchsorted(np.quantile(relevance, below), relevance)

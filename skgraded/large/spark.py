@@ -40,7 +40,8 @@ with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query"]
 
-PIECES_PER_PARTITION = 4  # Spark distributes pieces by hash; several pieces balance the partitions
+# Spark assigns pieces to partitions by hash; several pieces per partition balance the load.
+PIECES_PER_PARTITION = 4
 LIMIT_IN_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 

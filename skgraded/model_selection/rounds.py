@@ -32,7 +32,7 @@ class JointRounds:
                 trainings.append(
                     pool.submit(self._train, adapter, fold, _Fold(self, i), fit_params)
                 )
-                # Only the first training passes the joint values to callbacks, once per round.
+                # Only the first fold passes the joint values to callbacks, once per round.
                 fit_params = adapter.without_observers(fit_params)
             try:
                 ended: set[Future[None]] = set()

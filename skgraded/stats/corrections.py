@@ -29,7 +29,7 @@ def is_significant(p: Any, level: Any) -> Any:
 
 
 def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
-    """Return the level that each interval needs so that all together have the level `level`.
+    """Return the confidence level of each interval such that all intervals jointly have `level`.
 
     For the false discovery rate, `level` is the share of the significant differences whose
     intervals contain the true mean (Benjamini and Yekutieli 2005).

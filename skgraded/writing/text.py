@@ -9,7 +9,7 @@ import numpy as np
 from skgraded._input.words import plain, printable
 
 NAME = 48  # characters; longer names are shortened
-NOTED_SHARE = 0.1  # a larger share of undefined queries is noted beside the means
+NOTED_SHARE = 0.1  # reports mention the share of undefined queries if it is larger
 DIGITS = 4  # decimals of all values in tables, sentences and pages
 
 
