@@ -392,6 +392,7 @@ def accepts_unjudged(measure: Measure | type[Measure]) -> bool:
 class Prepared(NamedTuple):
     """What a measure computes once for all scores of the same Judgments."""
 
+    measure: Measure
     plan: sums.Plan | None  # the sum that the kernel computes, if there is one
     undefined: np.ndarray  # (n_queries,): read-only mask of the undefined queries
 
@@ -413,7 +414,7 @@ def _prepare(measure: Measure, layout: Layout) -> Prepared:
     measure._check(layout)
     plan, undefined = measure._plan(layout), measure._undefined(layout)
     undefined.flags.writeable = False
-    return Prepared(plan, undefined)
+    return Prepared(measure, plan, undefined)
 
 
 def undefined_of(measure: Measure, judgments: Judgments) -> np.ndarray:
@@ -427,9 +428,9 @@ def score_queries(
     """Compute per-query values of several measures, sorting the checked scores only once."""
     layout = layout_of(judgments)
     all_prepared = [prepared(measure, layout) for measure in measures]
-    plans = [plan for plan, _ in all_prepared if plan is not None]
+    plans = [plan for _, plan, _ in all_prepared if plan is not None]
     all_values, rows = [], iter(sum_plans(plans, layout, scores))
-    for measure, (plan, undefined) in zip(measures, all_prepared, strict=True):
+    for measure, plan, undefined in all_prepared:
         values = measure._values(layout, scores) if plan is None else next(rows)
         all_values.append(values)
         if plan is not None and plan.scale is not None:
