@@ -161,8 +161,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     If `early_stopping` is an int k, k copies of the rows are in memory. The folds take turns after
     each round, unless ``joblib.parallel_config(n_jobs=…)`` lets several run at the same time; the
-    result does not depend on this. Callbacks in `fit_params` that run after a round are called once per round,
-    with the mean over all queries; other callbacks are called in all k + 1 fits.
+    result does not depend on this. Callbacks in `fit_params` that run after a round are called once
+    per round, with the mean over all queries; other callbacks are called in all k + 1 fits.
 
     Early stopping computes the measures on the original grades. It does not support boosters that
     modify earlier rounds (``dart`` and ``gblinear``).

@@ -128,8 +128,9 @@ def compare(
     Warns
     -----
     UserWarning
-        If two systems' shares of judged documents differ by more than 0.1, or if a system retrieved
-        nothing (every score is -inf) for more than half of the queries.
+        If two systems' shares of judged documents differ by more than 0.1, if a system retrieved
+        nothing (every score is -inf) for more than half of the queries, or if systems were
+        cross-evaluated on different folds.
 
     Notes
     -----
