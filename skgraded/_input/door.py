@@ -138,7 +138,7 @@ def read_numbers(
         elif isinstance(value, (numbers.Real, np.bool_)) or type(value).__name__ == "Decimal":
             out[row] = value
         else:
-            raise TypeError(f"{name} must contain numbers; {row_name(row)} is {value!r}.")
+            raise TypeError(f"{name} must contain numbers; {row_name(row)} is {value!r:.100}.")
     return out
 
 

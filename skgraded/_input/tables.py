@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.words import did_you_mean, plain
+from skgraded._input.words import did_you_mean, plain, quoted_names
 
 ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
 UNLABELLED = frozenset((type(None), np.ndarray, list))
@@ -156,9 +156,8 @@ def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: st
                 f"{place}Several columns are named {name!r}: rename all but one."
             )
         if name not in known:
-            shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "") or "none"
             raise UnknownColumnError(
-                f"{place}There is no column {name!r}. Available columns: {shown}."
+                f"{place}There is no column {name!r}. Available columns: {quoted_names(known)}."
                 f"{did_you_mean(name, known)}{advice}"
             )
 

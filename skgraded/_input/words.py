@@ -28,6 +28,12 @@ def did_you_mean(word: Any, known: Iterable[Any]) -> str:
     return "" if near is None else f" Did you mean {near!r}?"
 
 
+def quoted_names(names: Sequence[Any]) -> str:
+    """Return the first 20 names for a message."""
+    quoted = ", ".join(f"{name!r:.60}" for name in names[:20])
+    return quoted + ", …" * (len(names) > 20) or "none"
+
+
 def plural(n: int, singular: str, several: str) -> str:
     """Return the singular or plural form of a word for `n` items."""
     return singular if n == 1 else several

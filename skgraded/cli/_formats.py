@@ -113,7 +113,8 @@ def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
         names = [list(systems)[i] for i in np.argsort(-means, kind="stable")]
         table = _tabulate_means({name: systems[name] for name in names}, args)
     parts.append(_write_table(table, args, args.caption, args.label))
-    return _join_text(parts, _describe_undefined(systems), args)
+    lines = [*_describe_queries(systems), *_describe_undefined(systems)]
+    return _join_text(parts, lines, args)
 
 
 def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespace) -> str:
@@ -143,6 +144,20 @@ def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespac
     else:
         lines.append("For a sentence per pair, use --format html; for all values, csv or json.")
     return _join_text(parts, lines, args)
+
+
+def _describe_queries(systems: Systems) -> list[str]:
+    """Return a line if the systems have different queries, or no line if they have the same."""
+    ids = {
+        frozenset(plain_list(report.query_ids))
+        for report in systems.values()
+        if isinstance(report, Evaluation)  # all systems of a folder have the same queries
+    }
+    line = (
+        "The runs contain different queries (see n_queries), so their means cannot be compared: "
+        "use -c to count missing queries as empty rankings."
+    )
+    return [line] if len(ids) > 1 else []
 
 
 def _describe_undefined(systems: Systems) -> list[str]:

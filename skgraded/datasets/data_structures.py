@@ -12,7 +12,14 @@ import numpy as np
 from skgraded._input import door
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes, refuse_missing_ids
-from skgraded._input.words import are_utf8, did_you_mean, object_array, plain, plain_list
+from skgraded._input.words import (
+    are_utf8,
+    did_you_mean,
+    object_array,
+    plain,
+    plain_list,
+    quoted_names,
+)
 from skgraded.datasets.entries import Entries, empty_run, name_rows
 
 # Accepted column names in frames, lists of dicts and files with a header, in order of priority.
@@ -117,7 +124,7 @@ def choose_columns(names: Sequence[str], side: str) -> list[str]:
         if not present:
             others = [name for name in NAMES[column] if name != column]
             hints = (did_you_mean(name, names) for name in (column, *others))
-            shown, hint = ", ".join(map(repr, names[:20])), next(filter(None, hints), "")
+            shown, hint = quoted_names(names), next(filter(None, hints), "")
             accepted = f" Other accepted names: {', '.join(others)}." if others else ""
             raise ValueError(
                 f"{side} has no column {column!r}; its columns are {shown}.{hint}{accepted}"
@@ -207,7 +214,7 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     codes = np.repeat(codes, sizes)
 
     def row_name(row: int) -> str:
-        return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
+        return f"document {plain(documents[row])!r:.100} of query {plain(ids[codes[row]])!r:.100}"
 
     try:
         ids_of_documents = _document_ids(documents, None, None, f"{side}.document")

@@ -33,6 +33,10 @@ class Entries:
         """Return the query of a row for an error message."""
         return plain(self.query_ids[self.query_codes[row]])
 
+    def pair(self, row: int) -> str:
+        """Return the document and the query of a row for an error message."""
+        return f"document {plain(self.document[row])!r:.100} of query {self.query(row)!r:.100}"
+
     def place(self, row: int) -> str:
         """Return the line number or, if it is unknown, the row number for an error message."""
         return name_rows(self.lines)(row)
@@ -44,9 +48,8 @@ class Entries:
         if len(other):
             row, first = rows[other[0]], firsts[other[0]]
             raise ValueError(
-                f"{self.source}: {self.place(row)}: document {plain(self.document[row])!r} of "
-                f"query {self.query(row)!r} has grade {self.numbers[row]:g}, but it has grade "
-                f"{self.numbers[first]:g} at {self.place(first)}: keep only one of the grades."
+                f"{self.source}: {self.place(row)}: {self.pair(row)} has grade "
+                f"{self.numbers[row]:g}, but it has grade {self.numbers[first]:g} at {self.place(first)}: keep only one of the grades."
             )
         return self.without(rows)
 
@@ -72,10 +75,10 @@ class Entries:
             row = int(np.argmax(is_negative))
             warnings.warn(
                 f"{self.source}: {is_negative.sum()} of {len(is_negative)} grades are negative, "
-                f'which means "not judged"; the first is {self.numbers[row]:g} for document '
-                f"{plain(self.document[row])!r} of query {self.query(row)!r}. Measures that accept "
-                "unjudged documents receive NaN for them, and all others 0. If these are grades on "
-                "a scale below 0, subtract the grade that means irrelevant.",
+                f'which means "not judged"; the first is {self.numbers[row]:g} for '
+                f"{self.pair(row)}. Measures that accept unjudged documents receive NaN for them, "
+                "and all others 0. If these are grades on a scale below 0, subtract the grade that "
+                "means irrelevant.",
                 stacklevel=stacklevel,
             )
 
@@ -89,8 +92,8 @@ class Entries:
         """Raise an error if a query contains the same document twice."""
         for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
             raise ValueError(
-                f"{self.source}: {self.place(row)}: query {self.query(row)!r} already contains "
-                f"document {plain(self.document[row])!r} at {self.place(first)}."
+                f"{self.source}: {self.place(row)}: query {self.query(row)!r:.100} already contains "
+                f"document {plain(self.document[row])!r:.100} at {self.place(first)}."
             )
         return self
 

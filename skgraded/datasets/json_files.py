@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import did_you_mean
+from skgraded._input.words import did_you_mean, quoted_names
 from skgraded.datasets.data_structures import convert
 from skgraded.datasets.entries import Entries
 
@@ -51,7 +51,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         ((key, times),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"an object contains the key {key!r} {times} times: keep only one.")
+        raise ValueError(f"an object contains the key {key!r:.100} {times} times: keep only one.")
     return content
 
 
@@ -70,7 +70,7 @@ def _selected(content: Mapping[str, Any], split: str | None) -> Any:
         first = next(iter(parts), "default/test")
         raise ValueError(
             f"the file contains {len(parts)} subsets and splits: "
-            f"{', '.join(map(repr, parts))}. Select one, for example with split={first!r}; got "
+            f"{quoted_names(list(parts))}. Select one, for example with split={first!r:.60}; got "
             f"{split!r}.{did_you_mean(str(split), parts)}"
         )
     return parts[split]

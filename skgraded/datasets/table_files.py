@@ -201,7 +201,7 @@ def _read_csv(
             word = row[header.index(name)]
             number = number_in(word.encode(errors="replace"))
             if number is None and word.lower() not in ("", "nan"):
-                raise ValueError(f"{name} must be a number; got {word!r}.")
+                raise ValueError(f"{name} must be a number; got {word!r:.100}.")
             cells.append(word if number is not None else "nan")
         return cells
 

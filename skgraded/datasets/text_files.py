@@ -24,6 +24,7 @@ PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
 }
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
+LONG_WORD = re.compile(r"(\S{100})\S+")  # shortened in messages, like the quoted line
 JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # an id in a line of text may begin with a brace
 
 
@@ -152,7 +153,8 @@ def parse_rows(
         except (ValueError, OverflowError) as problem:
             is_line = isinstance(row, bytes)
             text = row.strip().decode(errors="backslashreplace") if is_line else ",".join(row)
-            raise ValueError(f"{path}: line {number}: {text!r:.80}: {problem}") from None
+            problem_text = LONG_WORD.sub(r"\1…", str(problem))
+            raise ValueError(f"{path}: line {number}: {text!r:.80}: {problem_text}") from None
         if parsed_row is not None:
             yield number, parsed_row
 

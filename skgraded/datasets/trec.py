@@ -353,7 +353,7 @@ def _from_ranks(entries: Entries) -> Entries:
         entries.refuse_repeats()  # a line that is in the file twice also repeats a rank
         raise ValueError(
             f"{entries.source}: {entries.place(row)}: the third column contains integers that are "
-            f"not the ranks 1 to {sizes[codes[row]]} of query {entries.query(row)!r}, such as "
+            f"not the ranks 1 to {sizes[codes[row]]} of query {entries.query(row)!r:.100}, such as "
             f'{ranks[row]:.0f}. If they are ranks, use read_run(path, third="rank"). If they are '
             'scores, use read_run(path, third="score"), or write four columns (query document '
             "rank score)."

@@ -63,6 +63,11 @@ def test_runs_are_named_after_their_tag_or_their_file_and_sorted(files, capsys):
     assert lines[0] == ["run", "n_queries", "AP", "RR", "Judged@10"]
     row = ["2", f"{(AP_Q1 + AP_Q2) / 2:.4f}", f"{(1 + AP_Q2) / 2:.4f}", "0.5833"]
     assert lines[1:3] == [["c", *row], ["d", *row]] and lines[3][:2] == ["b.run", "3"]
+    # The mean of b.run is over another number of queries.
+    note = "The runs contain different queries (see n_queries), so their means cannot be compared"
+    assert note in out
+    assert note not in run(capsys, "evaluate qrels b.run sub/input.c -m map -m rr -c").out
+    assert f"% {note}" in run(capsys, "evaluate qrels b.run sub/input.c --format latex").out
     # Runs with the same name are named by their paths.
     assert list(report(capsys, "evaluate qrels a.run sub/a.run")) == ["a.run", "sub/a.run"]
     chosen = "evaluate qrels b.run sub/input.c --system-names BM25,dense"

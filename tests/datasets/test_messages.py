@@ -136,6 +136,31 @@ def test_the_first_bad_line_is_named_and_quoted(read, good, lines, monkeypatch):
         assert "\n" not in str(caught.value)
 
 
+LONG = 5000 * b"Z"
+
+
+@pytest.mark.parametrize(
+    "read, text",
+    [
+        (read_letor, b"%s qid:1 1:1\n" % LONG),
+        (read_letor, b"1 qid:1 1:%s\n" % LONG),
+        (read_letor, b"1 qid:1 %s:1\n" % LONG),
+        (read_run, b"301 Q0 d 1 %s bm25\n" % LONG),
+        (read_run, b"301 Q0 %s 1 9 bm25\n" % LONG * 2),
+        (read_qrels, b"%s 0 %s 1\n%s 0 %s 2\n" % (LONG, LONG, LONG, LONG)),
+        (read_qrels, b"query,docid,rating\n1,d,%s\n" % LONG),
+        (read_qrels, b"query,docid,rating\n1,d,%s\n" % (5000 * b"Z ")),
+        (read_qrels, b'{"qid": "q", "%s": 1}\n' % LONG),
+        (read_qrels, b'{"q": {"%s": 1, "%s": 1}}' % (LONG, LONG)),
+        (read_run, b'{"q": {"%s": "%s"}}' % (LONG, LONG)),
+    ],
+)
+def test_long_lines_are_quoted_in_part(read, text):
+    with pytest.raises(ValueError) as caught:
+        read(io.BytesIO(text))
+    assert str(caught.value).count("Z") <= 200
+
+
 @pytest.mark.parametrize(
     "read, text, message",
     [
