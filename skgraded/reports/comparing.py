@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from skgraded.reports.comparison_rows import (
     compare_rows,
     families_of,
     pair_systems,
+    tabulate_means,
 )
 from skgraded.reports.evaluation import (
     CrossEvaluation,
@@ -34,13 +35,13 @@ from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import (
     CHECK_LEVEL,
     FEWEST_RESAMPLES,
-    MeanEstimate,
     check_rng,
     estimate_mean,
-    t_limits,
+    t_interval,
 )
 from skgraded.stats.paired_samples import PairedSample, differences_by_query, summarize_pair
 from skgraded.stats.paired_tests import FEWEST, TESTS, enough_resamples, p_values
+from skgraded.writing.columns import group_rows
 from skgraded.writing.sentences import caveats
 
 
@@ -265,7 +266,7 @@ def _compare_values(
         )
     parts: dict[Any, Any] = {None: slice(None)}  # positions of the queries in each segment
     if by is not None:
-        parts = dict(segments_of(paired.query_ids, by, are_compared=True))
+        parts = _positions_of_segments(evaluations, by, paired.first)
     segments = None if by is None else list(parts)
     systems, measures = list(evaluations), list(paired.per_query)
     keys = pair_systems(systems, measures, baseline, segments)
@@ -278,16 +279,13 @@ def _compare_values(
         for segment, queries in parts.items()
     }
     differences, samples = _summarize_pairs(paired, systems, parts, weights, keys)
-    p = _test_rows(differences, len(parts), settings, progress)
-    estimates = [
-        estimate_mean(row, weights[segment])
-        for values in paired.per_query.values()
+    p = _test_rows(differences, keys, settings, progress)
+    means = (
+        {"segment": segment, "measure": measure, **row}
+        for measure, values in paired.per_query.items()
         for segment, queries in parts.items()
-        for row in values[:, queries]
-    ]
-    columns: Any = map(np.array, zip(*estimates, strict=True))
-    limits = np.stack(t_limits(MeanEstimate(*columns), level), axis=-1)
-    shape = len(measures), len(parts), len(systems), 2
+        for row in _estimate_means(systems, values[:, queries], weights[segment], level)
+    )
     sizes = {segment: len(paired.query_ids[queries]) for segment, queries in parts.items()}
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
     draws = test is not None and TESTS[test].draws
@@ -307,12 +305,27 @@ def _compare_values(
         query_ids=paired.query_ids,
         per_query=paired.per_query,
         weights=paired.weights,
-        system_intervals=dict(zip(measures, limits.reshape(shape), strict=True)),
+        means=tabulate_means(means),
         segments=segments,
         segment=None if by is None else _codes_of(list(parts.values())),
         judged=mean_judged(list(evaluations.values())) or None,
         n_unanswered=n_unanswered if any(n_unanswered) else None,
     )
+
+
+def _positions_of_segments(
+    evaluations: Mapping[str, Evaluation], by: Any, first: np.ndarray
+) -> dict[Any, np.ndarray]:
+    """Return the positions of each segment's queries, in order of first appearance.
+
+    An array `by` has the order of the first system, whose query at i is paired at `first` == i.
+    """
+    ids, place = next(iter(evaluations.values())).query_ids, np.argsort(first)
+    parts = {
+        segment: np.sort(place[positions])
+        for segment, positions in segments_of(ids, by, are_compared=True)
+    }
+    return dict(sorted(parts.items(), key=lambda part: part[1][0]))
 
 
 def _codes_of(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -321,6 +334,25 @@ def _codes_of(parts: Sequence[np.ndarray]) -> np.ndarray:
     for i, positions in enumerate(parts):
         codes[positions] = i
     return codes
+
+
+def _estimate_means(
+    systems: Sequence[str], values: np.ndarray, weights: np.ndarray | None, level: float
+) -> Iterator[dict[str, Any]]:
+    """Estimate each system's mean over its own queries; see `tabulate_means`."""
+    counts = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
+    lacks_values = (counts.any(axis=0) & ~counts).any(axis=1)
+    for system, row, is_lacking in zip(systems, values, lacks_values, strict=True):
+        estimate = estimate_mean(row, weights)
+        low, high = t_interval(estimate, level)
+        yield {
+            "system": system,
+            "mean": mean_of_defined(row, weights),
+            "ci_low": low,
+            "ci_high": high,
+            "n_defined": estimate.n,
+            "lacks_values": is_lacking,
+        }
 
 
 def _summarize_pairs(
@@ -356,7 +388,7 @@ def _summarize_pairs(
 
 
 def _test_rows(
-    differences: Sequence[np.ndarray], n_segments: int, settings: Settings, progress: bool
+    differences: Sequence[np.ndarray], keys: Rows, settings: Settings, progress: bool
 ) -> np.ndarray:
     """Test each row; all rows in a segment share the same resamples."""
     test, _, _, n_resamples, seed, _ = settings
@@ -365,9 +397,9 @@ def _test_rows(
         return p
     work = len(differences) * n_resamples
     with counting_bar(progress, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
-        for i in range(n_segments):
-            rows = np.array(differences[i::n_segments])
-            p[i::n_segments] = p_values(test, rows, n_resamples, seed, advance)
+        for positions in group_rows(keys, "segment").values():
+            rows = np.array([differences[i] for i in positions])
+            p[positions] = p_values(test, rows, n_resamples, seed, advance)
     return p
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from skgraded._input.words import object_array
 from skgraded.reports import comparison_view as view
-from skgraded.reports.comparison_rows import FLAGS, Rows
+from skgraded.reports.comparison_rows import Rows
 from skgraded.reports.comparison_view import Leaderboard
 from skgraded.reports.report import Report
 from skgraded.stats.paired_samples import differences_by_query
 from skgraded.writing import tables
-from skgraded.writing.columns import fitting
+from skgraded.writing.columns import fitting, is_in
 from skgraded.writing.json_text import (
     VERSION,
     id_from_json,
@@ -29,7 +29,8 @@ from skgraded.writing.json_text import (
 if TYPE_CHECKING:
     import pandas
 
-ARRAYS = "per_query", "weights", "system_intervals", "judged", "segment"  # fields
+ARRAYS = "per_query", "weights", "judged", "segment"  # fields
+TABLES = "rows", "means"
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -54,15 +55,18 @@ class Comparison(Report):
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_ids : ndarray of shape (n_queries,), or None
-        Query ids in the order of the first system. This field, `per_query`, `weights` and `segment`
-        are None in a comparison of Summaries.
+        Query ids in the common order of all systems or, if their orders differ, sorted. This field,
+        `per_query`, `weights` and `segment` are None in a comparison of Summaries.
     per_query : dict of str to ndarray of shape (n_systems, n_queries), or None
         Per-query values, keyed by measure name.
     weights : ndarray of shape (n_queries,), or None
         Weights of the queries in means and intervals.
-    system_intervals : dict of str to ndarray of shape (n_segments, n_systems, 2)
-        Limits of the interval for each system's mean, keyed by measure; without `by`, `n_segments`
-        is 1.
+    means : dict of str to ndarray
+        Columns of a table of the systems' means over their own queries, with one row per segment,
+        measure and system: ``segment``, ``system``, ``measure``, ``mean``, ``ci_low`` and
+        ``ci_high`` (Student's t interval with the confidence `level`), ``n_defined``, and
+        ``lacks_values``: whether the system has no value for a query for which another system has
+        one.
     judged : dict of str to ndarray of shape (n_systems,), or None
         Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
         every document is judged.
@@ -86,7 +90,7 @@ class Comparison(Report):
     seed: int | None
     n_queries: int
     is_weighted: bool
-    system_intervals: dict[str, np.ndarray]
+    means: Rows
     query_ids: Any = None
     per_query: Any = None
     weights: np.ndarray | None = None
@@ -99,13 +103,12 @@ class Comparison(Report):
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
         arrays = {name: write_arrays(getattr(self, name)) for name in ARRAYS}
-        segment = list(map(id_to_json, self.rows["segment"]))
         return {
             "kind": "Comparison",
             "version": VERSION,
             **vars(self),
             **arrays,
-            "rows": write_arrays(self.rows) | {"segment": segment},
+            **{name: _table_to_json(getattr(self, name)) for name in TABLES},
             "segments": None if self.segments is None else list(map(id_to_json, self.segments)),
             "query_ids": None if self.query_ids is None else ids_to_json(self.query_ids),
         }
@@ -114,15 +117,12 @@ class Comparison(Report):
     def from_dict(cls, written: dict[str, Any]) -> Self:
         """Create a Comparison from the result of `to_dict`."""
         segments, segment, ids = written["segments"], written["segment"], written["query_ids"]
-        columns = dict(written["rows"])
-        first = object_array(list(map(id_from_json, columns.pop("segment"))))
-        rows = {name: _column_from_json(cells) for name, cells in columns.items()}
         report = {field.name: written[field.name] for field in fields(cls)}
         return cls(
             **report
             | {name: read_arrays(written[name]) for name in ARRAYS}
+            | {name: _table_from_json(written[name]) for name in TABLES}
             | {
-                "rows": {"segment": first, **rows},
                 "segments": None if segments is None else list(map(id_from_json, segments)),
                 "segment": read_arrays(segment, np.intp),
                 "query_ids": None if ids is None else ids_from_json(ids),
@@ -150,9 +150,13 @@ class Comparison(Report):
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
-        hidden = (*FLAGS, "segment") if self.segments is None else FLAGS
+        hidden = "segment" if self.segments is None else None
         return tables.frame(
-            {name: cells.tolist() for name, cells in self.rows.items() if name not in hidden}
+            {
+                name: cells.tolist()
+                for name, cells in self.rows.items()
+                if is_in(name, "frame") and name != hidden
+            }
         )
 
     def summary(self) -> pandas.DataFrame:
@@ -210,8 +214,17 @@ class Comparison(Report):
         return self.leaderboard().verdict, self.to_frame()
 
 
-def _column_from_json(cells: list[Any]) -> np.ndarray:
-    """Convert a column in JSON to an array; None becomes nan."""
-    if isinstance(cells[0], str):
-        return object_array(cells)
-    return np.array([math.nan if cell is None else cell for cell in cells])
+def _table_to_json(rows: Rows) -> dict[str, Any]:
+    return write_arrays(rows) | {"segment": list(map(id_to_json, rows["segment"]))}
+
+
+def _table_from_json(written: dict[str, Any]) -> Rows:
+    """Convert the result of `_table_to_json`; None in a column of numbers becomes nan."""
+    columns = {
+        name: object_array(cells)
+        if isinstance(cells[0], str)
+        else np.array([math.nan if cell is None else cell for cell in cells])
+        for name, cells in written.items()
+        if name != "segment"
+    }
+    return {"segment": object_array(list(map(id_from_json, written["segment"]))), **columns}

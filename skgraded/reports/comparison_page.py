@@ -6,7 +6,7 @@ import numpy as np
 
 from skgraded.reports import comparison_view as view
 from skgraded.writing import charts, sentences, text
-from skgraded.writing.columns import PageTable, select_rows
+from skgraded.writing.columns import PageTable, group_rows, select_rows
 from skgraded.writing.evaluation_page import MAX_QUERIES, render
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
@@ -30,7 +30,6 @@ class ComparisonPage(NamedTuple):
         """Render the page as HTML."""
         comparison, board = self.comparison, view.leaderboard_of(self.comparison)
         rows, data = view.rank_rows(comparison), _data_of_queries(comparison, board)
-        n_rows = len(rows["system"]) // len(board.measures)  # of each heading
         percent, is_tested = text.percent_text(comparison.level), comparison.test is not None
         caption = (
             f"Mean differences with {percent} intervals (Student's t); effect size: mean "
@@ -49,17 +48,12 @@ class ComparisonPage(NamedTuple):
                     for anchor, name in SECTIONS.items()
                     if anchor != "queries" or data is not None
                 },
-                "groups": _group_sentences(comparison, board.measures),
+                "groups": _group_sentences(comparison),
                 "percent": percent,
                 "is_tested": is_tested,
                 "forests": [
-                    charts.forest(
-                        heading,
-                        select_rows(rows, slice(i * n_rows, (i + 1) * n_rows)),
-                        board.letters,
-                        is_tested,
-                    )
-                    for i, heading in enumerate(board.measures)
+                    charts.forest(heading, select_rows(rows, positions), board.letters, is_tested)
+                    for (heading,), positions in group_rows(rows, "heading").items()
                 ],
                 "summary": PageTable.of(table, caption),
                 "n_queries": comparison.n_queries,
@@ -103,18 +97,18 @@ def _tabulate_leaderboard(board: Any) -> PageTable:
     return PageTable(note, headings, list(zip(*columns, strict=True)))
 
 
-def _group_sentences(
-    comparison: Any, headings: list[str]
-) -> list[tuple[str, list[str], list[str]]]:
+def _group_sentences(comparison: Any) -> list[tuple[str, list[str], list[str]]]:
     """Return a title, visible sentences and collapsed sentences for each heading."""
-    groups, pairs = [], view.row_sentences(comparison)
-    n = len(pairs) // len(headings)
-    for i, heading in enumerate(headings):
-        rows, texts = zip(*pairs[i * n : (i + 1) * n], strict=True)
+    groups: dict[str, list[tuple[dict[str, Any], str]]] = {}
+    for row, sentence in view.row_sentences(comparison):
+        groups.setdefault(row["heading"], []).append((row, sentence))
+    shown = []
+    for heading, pairs in groups.items():
+        rows, texts = zip(*pairs, strict=True)
         outcome = sentences.count_significant(rows, comparison.test is not None)
-        shown, more = list(texts[:MAX_SENTENCES]), list(texts[MAX_SENTENCES:])
-        groups.append((f"{heading}: {outcome}", shown, more))
-    return groups
+        title = f"{heading}: {outcome}"
+        shown.append((title, list(texts[:MAX_SENTENCES]), list(texts[MAX_SENTENCES:])))
+    return shown
 
 
 def _data_of_queries(comparison: Any, board: Any) -> dict[str, Any] | None:

@@ -16,9 +16,9 @@ from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import TESTS, ranks_contradict, smallest_p_values
 from skgraded.stats.power import detectable_effect
 
+KEYS = ("segment", "system", "measure", "baseline")  # columns that identify a row
 FAMILIES = ("all", "measure")  # values of `family`
-FLAGS = ("is_significant", "has_winner", "p_is_bound")  # columns that `to_frame` omits
-Rows = dict[str, np.ndarray]  # columns of a comparison; `compare` describes them
+Rows = dict[str, np.ndarray]  # a table of columns
 
 
 class Settings(NamedTuple):
@@ -53,8 +53,21 @@ def pair_systems(
         for measure in measures
         for segment in ([None] if segments is None else segments)
     ]
-    names = ("segment", "system", "measure", "baseline")
-    return dict(zip(names, map(object_array, zip(*keys, strict=True)), strict=True))
+    return dict(zip(KEYS, map(object_array, zip(*keys, strict=True)), strict=True))
+
+
+def tabulate_means(means: Iterable[Mapping[str, Any]]) -> Rows:
+    """Return the table of the systems' means, given one dict per segment, measure and system.
+
+    Each mean is over the system's own queries. A system `lacks_values` if it has no value for a
+    query for which another system has one.
+    """
+    rows = list(means)
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return {
+        name: object_array(cells) if name in KEYS else np.array(cells)
+        for name, cells in columns.items()
+    }
 
 
 def families_of(rows: Rows, family: str) -> list[np.ndarray]:
@@ -81,7 +94,7 @@ def compare_rows(
     settings: Settings,
     differences: Sequence[np.ndarray] = (),
 ) -> Rows:
-    """Return the rows of a comparison: the columns of `compare`, and the `FLAGS`.
+    """Return the rows of a comparison; `compare` and `Comparison` describe the columns.
 
     `sizes` contains the number of all queries in each segment. Each row has a sample and a p-value,
     which is nan without a test. Tests of ranks also need the `differences`, which may contain nan.

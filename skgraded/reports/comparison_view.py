@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgraded._input.words import counted, object_array
-from skgraded.reports.comparison_rows import FLAGS, Rows
+from skgraded.reports.comparison_rows import Rows
 from skgraded.reports.report import Table
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
-from skgraded.writing.columns import list_rows, means_of_systems, select_rows, swap_systems
+from skgraded.writing.columns import group_rows, is_in, list_rows, select_rows, swap_systems
 from skgraded.writing.tables import Grid, Interval, Marked
 from skgraded.writing.text import Bound, label
 
@@ -27,35 +27,44 @@ if TYPE_CHECKING:
 
 BETTER, WORSE = "▲", "▼"
 PAIR = ("system", "baseline")  # columns with the names of a pair
-RESULTS = (  # of a leading system compared with another system
+LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # of a leader against another system
     "significantly better than",
     "not significantly better than",
     "not tested against",
+    "on the queries of both significantly worse than",
 )
 
 
 # Rows --------------------------------------------------------------------------------------------
 
 
-def headings_of(
-    measures: Sequence[str], segments: Sequence[Any] | None
-) -> dict[tuple[str, Any], str]:
-    """Return a heading for each pair (measure, segment); without `by`, the segment is None."""
-    return {
-        (measure, segment): measure if segments is None else f"{measure} in {label(segment)}"
-        for measure in measures
-        for segment in ([None] if segments is None else segments)
-    }
+def headings_of(comparison: Any) -> list[str]:
+    """Return a heading for each measure or, with segments, for each measure in each segment."""
+    if comparison.segments is None:
+        return list(comparison.measures)
+    return [
+        f"{measure} in {label(segment)}"
+        for measure in comparison.measures
+        for segment in comparison.segments
+    ]
 
 
 def order_systems(comparison: Any) -> list[str]:
-    """Return the systems in the order of the leaderboard: best system by the first measure first."""
-    n_headings = len(headings_of(comparison.measures, comparison.segments))
-    means = means_of_systems(select_rows(comparison.rows, slice(None, None, n_headings)))
-    return sorted(
-        comparison.systems,
-        key=lambda name: math.inf if math.isnan(means[name]) else -means[name],
-    )
+    """Return the systems in the order of the leaderboard: best system by the first measure first.
+
+    Systems with equal means are in the order of their names. With segments, the first one decides.
+    """
+    means = _means_by_heading(comparison)[0]
+    return sorted(means, key=lambda name: (_or_lowest(-means[name]["mean"], math.inf), name))
+
+
+def _means_by_heading(comparison: Any) -> list[dict[str, dict[str, Any]]]:
+    """Return the rows of `Comparison.means` under each heading, keyed by system."""
+    groups = group_rows(comparison.means, "measure", "segment")
+    return [
+        {row["system"]: row for row in list_rows(select_rows(comparison.means, positions))}
+        for positions in groups.values()
+    ]
 
 
 def rank_rows(comparison: Any, *, in_text: bool = False) -> Rows:
@@ -64,10 +73,11 @@ def rank_rows(comparison: Any, *, in_text: bool = False) -> Rows:
     Without a baseline, and `in_text`, `system` is the better of the two systems in each row.
     In text, significant differences come first.
     """
-    headings = list(headings_of(comparison.measures, comparison.segments).values())
-    order = order_systems(comparison)
-    place = {name: i for i, name in enumerate(order)}
-    heading = np.arange(len(comparison.rows["system"])) % len(headings)  # see `pair_systems`
+    place = {name: i for i, name in enumerate(order_systems(comparison))}
+    heading = np.empty(len(comparison.rows["system"]), dtype=np.intp)
+    for i, positions in enumerate(group_rows(comparison.rows, "measure", "segment").values()):
+        heading[positions] = i
+    headings = headings_of(comparison)
     rows = comparison.rows | {"heading": object_array([headings[i] for i in heading])}
     if in_text or comparison.baseline is None:
         system, baseline = (np.array([place[name] for name in rows[key]]) for key in PAIR)
@@ -82,7 +92,7 @@ def rank_rows(comparison: Any, *, in_text: bool = False) -> Rows:
 
 def select_columns(comparison: Any, rows: Rows) -> dict[str, list[Any]]:
     """Return the columns for Markdown, LaTeX and pages, without uninformative columns."""
-    hidden = {*FLAGS, "heading", "ci_method"}
+    hidden = {name for name in rows if not is_in(name, "frame")} | {"ci_method"}
     if comparison.baseline is not None:
         hidden.add("baseline")
     if comparison.segments is None:
@@ -133,13 +143,25 @@ def describe_procedure(comparison: Any) -> str:
 
 
 def caveats(comparison: Any) -> list[str]:
-    """Report different shares of judged documents, and systems that retrieved nothing."""
-    return sentences.caveats(
+    """Report systems that lack values, different shares of judged documents, and empty results."""
+    judged = sentences.caveats(
         comparison.systems,
         comparison.judged or {},
         comparison.n_unanswered or (),
         comparison.n_queries,
     )
+    return [*describe_lacking(comparison), *judged]
+
+
+def describe_lacking(comparison: Any) -> list[str]:
+    """Report the systems without a value for some queries of other systems."""
+    lacking = {
+        heading: [name for name, row in rows.items() if row["lacks_values"]]
+        for heading, rows in zip(
+            headings_of(comparison), _means_by_heading(comparison), strict=True
+        )
+    }
+    return sentences.describe_lacking({key: names for key, names in lacking.items() if names})
 
 
 def describe_size(comparison: Any) -> str:
@@ -219,55 +241,59 @@ class Leaderboard(Table):
 def leaderboard_of(comparison: Any) -> Leaderboard:
     """Create the leaderboard of a comparison, with one column per heading."""
     systems, baseline = comparison.systems, comparison.baseline
-    headings = headings_of(comparison.measures, comparison.segments)
-    n_segments = len(comparison.segments or [None])
-    order = order_systems(comparison)
+    headings, order = headings_of(comparison), order_systems(comparison)
     words = ("".join(word) for n in count(1) for word in product(ascii_lowercase, repeat=n))
     letters = dict(zip(order, words, strict=False))  # a, b, …, z, aa, ab and so on
     columns, standings = [], []
-    for i, ((measure, _), heading) in enumerate(headings.items()):
-        rows = select_rows(comparison.rows, slice(i, None, len(headings)))
-        means = means_of_systems(rows)
-        outcomes = {} if comparison.test is None else _outcomes_of(rows)
-        ends = comparison.system_intervals[measure][i % n_segments].tolist()
-        intervals = dict(zip(systems, ends, strict=True))
-        best = max(-math.inf if math.isnan(mean) else mean for mean in means.values())
-        leaders = [name for name in order if are_equal(means[name], best)]
+    groups = group_rows(comparison.rows, "measure", "segment").values()
+    all_means = _means_by_heading(comparison)
+    for heading, positions, rows in zip(headings, groups, all_means, strict=True):
+        pairs = list_rows(select_rows(comparison.rows, positions))
+        outcomes = {} if comparison.test is None else _outcomes_of(pairs)
+        best = max(_or_lowest(row["mean"], -math.inf) for row in rows.values())
+        leaders = [name for name in order if are_equal(rows[name]["mean"], best)]
         columns.append(
             [
                 Marked(
-                    means[name],
+                    rows[name]["mean"],
                     name in leaders,
                     _mark(name, letters, outcomes, baseline),
-                    Interval(*intervals[name]),
+                    Interval(rows[name]["ci_low"], rows[name]["ci_high"]),
                 )
                 for name in order
             ]
         )
         results = _results(order, leaders, outcomes)
         standings.append(sentences.Standing(heading, leaders, best, results))
-    shown, places = list(headings.values()), [systems.index(name) for name in order]
-    verdict = sentences.verdict(standings, n_segments)
+    places = [systems.index(name) for name in order]
+    verdict = sentences.verdict(standings, len(comparison.segments or [None]))
     return Leaderboard(
         order,
-        shown,
+        headings,
         [list(row) for row in zip(*columns, strict=True)],
         letters,
         baseline,
-        _note(comparison.test is not None, baseline),
+        " ".join([_note(comparison.test is not None, baseline), *describe_lacking(comparison)]),
         " ".join([verdict, *caveats(comparison)]),
         {
             name: shares[places].tolist()
             for name, shares in (comparison.judged or {}).items()
-            if name not in shown
+            if name not in headings
         },
     )
 
 
-def _outcomes_of(rows: Rows) -> dict[tuple[str, str], bool]:
-    """Return whether the first system of each pair significantly outperforms the second."""
+def _or_lowest(value: float, lowest: float) -> float:
+    """Return a value, or the lowest one instead of nan."""
+    return lowest if math.isnan(value) else value
+
+
+def _outcomes_of(pairs: Sequence[dict[str, Any]]) -> dict[tuple[str, str], bool]:
+    """Return whether the first system of each tested pair significantly outperforms the second."""
     outcomes = {}
-    for row in list_rows(rows):
+    for row in pairs:
+        if math.isnan(row["p_value"]):
+            continue
         pair = row["system"], row["baseline"]
         outcomes[pair] = row["has_winner"] and row["difference"] > 0
         outcomes[pair[::-1]] = row["has_winner"] and row["difference"] < 0
@@ -297,8 +323,13 @@ def _results(
     for other in order:
         if other not in leaders:
             results = [outcomes.get((leader, other)) for leader in leaders]
-            result = RESULTS[0] if all(results) else RESULTS[1]
-            groups[RESULTS[2] if None in results else result].append(other)
+            if any(outcomes.get((other, leader)) for leader in leaders):
+                result = TRAILS
+            elif None in results:
+                result = IS_UNTESTED
+            else:
+                result = LEADS if all(results) else LEADS_BY_CHANCE
+            groups[result].append(other)
     return groups
 
 

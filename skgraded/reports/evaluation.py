@@ -301,12 +301,13 @@ class Evaluation(Report):
         """
         check_kind(other, Evaluation, "other")
         paired = pairing.pair_evaluations({"self": self, "other": other})
-        return Evaluation(
-            self.query_ids,
+        differences = Evaluation(
+            paired.query_ids,
             {name: rounded(subtract(*of_both)) for name, of_both in paired.per_query.items()},
             {name: np.logical_or(*of_both) for name, of_both in paired.undefined.items()},
             weights=paired.weights,
         )
+        return differences.take(np.argsort(paired.first))  # in the order of this Evaluation
 
     # Looking closer ------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import plain_list
+from skgraded._input.words import lowest_ids, plain_list
 from skgraded.stats.intervals import ROUNDING
 
 
@@ -19,12 +19,21 @@ class Paired(NamedTuple):
     per_query: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
     undefined: dict[str, np.ndarray]  # boolean arrays of the same shape
     weights: np.ndarray | None
+    first: np.ndarray  # positions of the queries in the first system
 
 
 def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
-    """Arrange all queries in the first system's order; raise an error if the queries differ."""
+    """Arrange the queries in the same order for all systems; raise an error if they differ.
+
+    Queries keep their order if it is the same in all systems, and are otherwise sorted by id. The
+    order of the systems therefore changes neither random draws nor rounding errors.
+    """
     positions = positions_of(evaluations)
-    query_ids = next(iter(evaluations.values())).query_ids
+    ids = next(iter(evaluations.values())).query_ids
+    first = np.arange(len(ids))
+    if any((rows != first).any() for rows in positions.values()):
+        first = lowest_ids(ids, first, len(ids))
+        positions = {system: rows[first] for system, rows in positions.items()}
     per_query, undefined = (
         {
             measure: np.array(
@@ -37,15 +46,16 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
         }
         for name in ("per_query", "undefined")
     )
-    return Paired(query_ids, per_query, undefined, _common_weights(evaluations, positions))
+    weights = _common_weights(evaluations, positions)
+    return Paired(ids[first], per_query, undefined, weights, first)
 
 
-def positions_of(evaluations: Mapping[str, Any]) -> dict[str, Any]:
+def positions_of(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the positions of the first system's queries within each system."""
     (first_name, first), *others = evaluations.items()
-    positions: dict[str, Any] = {first_name: slice(None)}
+    positions = {first_name: np.arange(len(first.query_ids))}
     for name, evaluation in others:
-        positions[name] = slice(None)
+        positions[name] = positions[first_name]
         if evaluation.query_ids is not first.query_ids:
             queries = dict.fromkeys(plain_list(first.query_ids))
             place = {query: i for i, query in enumerate(plain_list(evaluation.query_ids))}

@@ -21,7 +21,7 @@ from skgraded.reports.pairing import pair_evaluations
 from skgraded.reports.report import means_text
 from skgraded.reports.summary import Mergeable, Summary, moments_from_dict, moments_to_dict
 from skgraded.stats.exact_sums import Moments, exact_sum
-from skgraded.stats.intervals import MeanEstimate
+from skgraded.stats.intervals import MeanEstimate, t_interval
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, TESTS, p_of_identical
 from skgraded.stats.rounding import are_equal
@@ -299,19 +299,32 @@ class Summaries(Mergeable):
             n_resamples=None,
             n_queries=self.n_queries,
             is_weighted=is_weighted,
-            system_intervals={
-                measure: np.array(
-                    [
-                        [
-                            summary.confidence_interval(settings.level)[measure]
-                            for summary in part.systems.values()
-                        ]
-                        for part in parts.values()
-                    ]
-                )
+            means=rows.tabulate_means(
+                {"segment": segment, "measure": measure, **row}
                 for measure in measures
-            },
+                for segment, part in parts.items()
+                for row in part._estimate_means(measure, settings.level)
+            ),
         )
+
+    def _estimate_means(self, measure: str, level: float) -> Iterator[dict[str, Any]]:
+        """Estimate each system's mean over its own queries; see `tabulate_means`."""
+        moments = {name: part.tallies[measure].moments for name, part in self.systems.items()}
+        is_lacking = dict.fromkeys(moments, False)
+        for pair, differences in self.differences.items():
+            n_shared = differences[measure].moments.n
+            for system, other in (pair, pair[::-1]):
+                is_lacking[system] |= moments[other].n > n_shared
+        for system, of_system in moments.items():
+            low, high = t_interval(of_system, level)
+            yield {
+                "system": system,
+                "mean": of_system.mean,
+                "ci_low": low,
+                "ci_high": high,
+                "n_defined": of_system.n,
+                "lacks_values": is_lacking[system],
+            }
 
     def _parts(self, by: str | None) -> dict[Any, Summaries]:
         """Return the Summaries to compare, keyed by segment, or by None without `by`."""

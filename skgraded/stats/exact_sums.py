@@ -67,7 +67,8 @@ class Moments:
 
     def __neg__(self) -> Moments:
         """Return the moments of the negated values."""
-        return replace(self, lowest=-self.highest, highest=-self.lowest, wv=-self.wv, wwv=-self.wwv)
+        lowest, highest = 0.0 - self.highest, 0.0 - self.lowest  # never -0.0
+        return replace(self, lowest=lowest, highest=highest, wv=-self.wv, wwv=-self.wwv)
 
     @property
     def has_unequal_weights(self) -> bool:

@@ -1,6 +1,7 @@
-"""The columns of all tables: how pages, the command and LaTeX show each column of a frame.
+"""The columns of all tables: how each output shows a column, and what a swap of systems does to it.
 
-Frames, CSV and Markdown contain every column of a table.
+A `Comparison` holds every column of its rows. Frames, CSV and Markdown contain fewer columns, then
+pages, then the command and LaTeX.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,48 +11,52 @@ import numpy as np
 
 from skgraded.writing.text import KINDS, format_cells
 
-OUTPUTS = ("page", "terminal", "latex")  # from the widest to the narrowest
+OUTPUTS = ("rows", "frame", "page", "terminal", "latex")  # from the widest to the narrowest
+NEGATED = ("signed", "interval")  # kinds of numbers that change their sign if systems are swapped
 
 
 class Column(NamedTuple):
-    """How a column of a frame is shown."""
+    """A column of a table."""
 
     heading: str
     kind: str  # "name", "text" or one of `KINDS`; an "interval" combines ci_low and ci_high
     narrowest: str = "page"  # the narrowest of OUTPUTS that includes the column
+    # The column with which it changes places if the two systems of a row are swapped; "" for none
+    other: str = ""
 
 
 COLUMNS = {
     "segment": Column("Segment", "name", "latex"),
-    "system": Column("System", "name", "latex"),
-    "baseline": Column("Baseline", "name", "latex"),
+    "heading": Column("Heading", "text", "rows"),
+    "system": Column("System", "name", "latex", other="baseline"),
+    "baseline": Column("Baseline", "name", "latex", other="system"),
     "measure": Column("Measure", "text", "latex"),
-    "mean": Column("Mean", "value", "latex"),
-    "baseline_mean": Column("Baseline mean", "value"),
+    "mean": Column("Mean", "value", "latex", other="baseline_mean"),
+    "baseline_mean": Column("Baseline mean", "value", other="mean"),
     "difference": Column("Difference", "signed", "latex"),
-    "ci_low": Column("Interval", "interval", "latex"),
-    "ci_high": Column("Interval", "interval", "latex"),
+    "ci_low": Column("Interval", "interval", "latex", other="ci_high"),
+    "ci_high": Column("Interval", "interval", "latex", other="ci_low"),
+    "ci_method": Column("Method", "text", "frame"),
     "p_value": Column("p", "p", "terminal"),
     "p_adjusted": Column("p corrected", "p", "latex"),
-    "wins": Column("Wins", "count", "terminal"),
+    "is_significant": Column("Significant", "text", "rows"),
+    "has_winner": Column("Has a winner", "text", "rows"),
+    "p_is_bound": Column("p is a bound", "text", "rows"),
+    "wins": Column("Wins", "count", "terminal", other="losses"),
     "ties": Column("Ties", "count", "terminal"),
-    "losses": Column("Losses", "count", "terminal"),
+    "losses": Column("Losses", "count", "terminal", other="wins"),
     "n_undefined": Column("Undefined", "count"),
     "effect_size": Column("Effect size", "signed"),
+    "min_detectable": Column("Detectable", "value", "frame"),
     "n_queries": Column("Queries", "count"),
     "n_defined": Column("Defined", "count"),
 }
 
 
-# Columns that change places if the two systems of a row are swapped
-OF_OTHER_SYSTEM = {
-    "system": "baseline",
-    "baseline": "system",
-    "mean": "baseline_mean",
-    "baseline_mean": "mean",
-    "wins": "losses",
-    "losses": "wins",
-}
+def is_in(name: str, output: str) -> bool:
+    """Return whether one of the `OUTPUTS` includes a column; unknown columns are only in frames."""
+    narrowest = COLUMNS[name].narrowest if name in COLUMNS else "frame"
+    return OUTPUTS.index(output) <= OUTPUTS.index(narrowest)
 
 
 def select_rows(rows: Mapping[str, np.ndarray], positions: Any) -> dict[str, np.ndarray]:
@@ -59,27 +64,26 @@ def select_rows(rows: Mapping[str, np.ndarray], positions: Any) -> dict[str, np.
     return {name: column[positions] for name, column in rows.items()}
 
 
-def means_of_systems(rows: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Return the mean of each system for one measure, from the first row with this system."""
-    means: dict[str, float] = {}
-    for row in list_rows(rows):
-        means.setdefault(row["system"], row["mean"])
-        means.setdefault(row["baseline"], row["baseline_mean"])
-    return means
+def group_rows(rows: Mapping[str, np.ndarray], *names: str) -> dict[Any, np.ndarray]:
+    """Return the positions of the rows with equal values in the named columns.
+
+    Keys are tuples of these values, in order of first appearance.
+    """
+    groups: dict[Any, list[int]] = {}
+    for i, key in enumerate(zip(*(rows[name].tolist() for name in names), strict=True)):
+        groups.setdefault(key, []).append(i)
+    return {key: np.array(positions) for key, positions in groups.items()}
 
 
 def swap_systems(rows: Mapping[str, np.ndarray], is_swapped: Any) -> dict[str, np.ndarray]:
     """Swap the two systems in some rows of a comparison."""
-    swapped = {name: rows[other] for name, other in OF_OTHER_SYSTEM.items()} | {
-        "difference": -rows["difference"],
-        "ci_low": -rows["ci_high"],
-        "ci_high": -rows["ci_low"],
-        "effect_size": -rows["effect_size"],
-    }
-    return {
-        **rows,
-        **{name: np.where(is_swapped, column, rows[name]) for name, column in swapped.items()},
-    }
+    swapped = {}
+    for name, column in rows.items():
+        _, kind, _, other = COLUMNS[name]
+        source = rows[other or name]
+        source = 0.0 - source if kind in NEGATED else source  # never -0.0
+        swapped[name] = np.where(is_swapped, source, column)
+    return swapped
 
 
 def list_rows(rows: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
@@ -90,12 +94,7 @@ def list_rows(rows: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
 
 def fitting(table: Any, output: str) -> dict[str, list[Any]]:
     """Return the columns that one of the `OUTPUTS` has space for, in the order of `COLUMNS`."""
-    narrow = OUTPUTS[OUTPUTS.index(output) :]
-    return {
-        name: list(table[name])
-        for name, column in COLUMNS.items()
-        if name in table and column.narrowest in narrow
-    }
+    return {name: list(table[name]) for name in COLUMNS if name in table and is_in(name, output)}
 
 
 class PageTable(NamedTuple):
@@ -110,12 +109,12 @@ class PageTable(NamedTuple):
 
     @classmethod
     def of(cls, table: Any, caption: str) -> Self:
-        """Create a table from the columns of a frame, or of a dict, that are in `COLUMNS`."""
+        """Create a table from those columns of a frame, or of a dict, that pages include."""
         columns, cells = [], []
         for name in table:
-            if name == "ci_high" or name not in COLUMNS:  # ci_high is shown with ci_low
+            if name == "ci_high" or not is_in(name, "page"):  # ci_high is shown with ci_low
                 continue
-            heading, kind, _ = COLUMNS[name]
+            heading, kind, *_ = COLUMNS[name]
             values = list(table[name])
             if kind == "interval":
                 values = list(zip(values, table["ci_high"], strict=True))

@@ -55,6 +55,10 @@ def _list_names(names: Sequence[str]) -> str:
     """List up to three systems, or count them."""
     if len(names) > MOST_NAMED:
         return f"{len(names)} systems"
+    return _join_names(names)
+
+
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -74,13 +78,22 @@ def caveats(
                 f"{name} is {text.fixed(high)} for {highest} but {text.fixed(low)} for {lowest}: "
                 "judgments favor the systems whose documents were selected for judging."
             )
-    for name, n in zip(systems, n_unanswered, strict=False):
+    for name, n in sorted(zip(systems, n_unanswered, strict=False)):
         if 2 * n > n_queries:
             texts.append(
                 f"{name} retrieved nothing for {n:,} of {n_queries:,} queries, so its values "
                 "describe missing results more than its ranking."
             )
     return texts
+
+
+def describe_lacking(lacking: Mapping[str, Sequence[str]]) -> list[str]:
+    """Report, for each heading, the systems without a value for some queries of other systems."""
+    return [
+        f"{_join_names(sorted(names))} {plural(len(names), 'has', 'have')} no value of {heading} for "
+        "some queries of other systems, so the means are over different queries."
+        for heading, names in lacking.items()
+    ]
 
 
 def count_significant(rows: Sequence[Row], is_tested: bool) -> str:

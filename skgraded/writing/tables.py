@@ -202,12 +202,12 @@ def cell_text(cell: Any, digits: int = DIGITS) -> str:
     if isinstance(cell, Bound):
         return f"≤ {cell_text(cell.limit, digits)}"
     if isinstance(cell, Interval):
-        low, high = (f"{limit:.{digits}f}" for limit in cell)
+        low, high = (f"{limit:z.{digits}f}" for limit in cell)
         return "unknown" if math.isnan(cell.low) else f"[{low}, {high}]"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):
         # Very small p-values, such as 1e-9, must not be shown as 0.
         rounds_to_0 = 0 < abs(float(cell)) < 0.5 * 10**-digits
-        return f"{cell:.1e}" if rounds_to_0 else f"{cell:.{digits}f}"
+        return f"{cell:.1e}" if rounds_to_0 else f"{cell:z.{digits}f}"
     return " ".join(str(cell).split())  # a line break would end the row
 
 

@@ -144,6 +144,42 @@ def test_a_verdict_counts_further_measures_that_disagree():
     ]
 
 
+def test_the_mean_of_a_system_is_over_its_own_queries():
+    nan = np.nan
+    values = {
+        "bad": [nan] * 6,
+        "A": [1, 1, 0.6, nan, nan, nan],
+        "B": [nan, nan, 0.9, 0.5, 0.4, 0.3],
+        "C": [0.5, 0.6, 0.4, 0.6, 0.7, 0.5],
+    }
+    systems = {name: evaluation({"AP": column}) for name, column in values.items()}
+    means = {"A": 2.6 / 3, "B": 2.1 / 4, "C": 3.3 / 6}
+    for chosen in (systems, sg.Summaries.of(systems)):
+        board = sg.compare(chosen, test="t").leaderboard()
+        assert board.systems == ["A", "C", "B", "bad"]
+        cells = {name: row[0] for name, row in zip(board.systems, board.cells, strict=True)}
+        for name, mean in means.items():
+            assert cells[name].value == pytest.approx(mean, rel=1e-15)
+            assert cells[name].interval.low < mean < cells[name].interval.high
+        assert np.isnan(cells["bad"].value) and not cells["bad"].best
+        assert board.verdict == (
+            "A leads on AP (0.8667); not significantly better than C and B; not tested against "
+            "bad. A, B and bad have no value of AP for some queries of other systems, so the means "
+            "are over different queries."
+        )
+        assert board.note.endswith("so the means are over different queries.")
+
+
+def test_the_verdict_says_if_the_leader_is_worse_on_shared_queries():
+    shared, nan = np.linspace(0.2, 0.4, 20), np.full(20, np.nan)
+    leader = np.concatenate([shared, np.full(20, 0.9)])
+    other = np.concatenate([shared + 0.1 + np.tile([0.01, -0.01], 10), nan])
+    verdict = verdict_on(of_values(leader, other))
+    assert verdict.startswith(
+        "a leads on AP (0.6000); on the queries of both significantly worse than b."
+    )
+
+
 def test_the_verdict_states_that_no_query_has_a_value():
     nothing = {name: evaluation({"AP": [np.nan, np.nan]}) for name in "ab"}
     board = sg.compare(nothing, test="t").leaderboard()
