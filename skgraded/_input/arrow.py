@@ -1,6 +1,6 @@
 """Conversion of the chunks of a large table to Arrow tables; this module requires pyarrow."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.door import scores_as_given
+from skgraded._input.door import WIDE_INTEGERS, scores_as_given
 from skgraded._input.queries import missing_id, refuse_inexact
-from skgraded._input.tables import frame_of, refuse_unknown
+from skgraded._input.tables import all_names, frame_of, refuse_unknown
 from skgraded._input.words import object_array
 
 ARROW = (pa.Table, pa.RecordBatch)
@@ -24,21 +24,21 @@ def is_table(part: Any) -> bool:
     return isinstance(part, ARROW) or hasattr(frame_of(part), "to_pandas")
 
 
-def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
-    """Convert the named columns of a table to an Arrow table."""
+def as_arrow(part: Any, names: Collection[str]) -> pa.Table:
+    """Convert the named columns of a table to an Arrow table; see `refuse_unknown` for `names`."""
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])
     elif hasattr(part, "__arrow_c_stream__") and not is_table(part):
         part = pa.table(part)
     if isinstance(part, pa.Table):
         refuse_unknown(names, part.column_names)
-        return part.select(names)
+        return part.select(list(names))
     if not is_table(part):
         raise TypeError(
             "Expected a pandas or polars DataFrame, an Arrow table or another object with "
             f"__arrow_c_stream__; got {type(part).__name__}."
         )
-    refuse_unknown(names, part.columns)
+    refuse_unknown(names, all_names(part))
     frame = frame_of(part)
     is_polars = frame.implementation.is_polars()
     if not (is_polars or frame.implementation.is_pandas()):
@@ -58,6 +58,8 @@ def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
 def _from_polars(series: Any) -> Any:
     if str(series.dtype) == "Object":  # Arrow would convert the objects' memory addresses
         raise TypeError("cast it to another polars type.")
+    if str(series.dtype) in WIDE_INTEGERS:
+        return pa.array([None if value is None else Decimal(value) for value in series.to_list()])
     return series.to_arrow()
 
 

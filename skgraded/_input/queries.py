@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from skgraded._input.words import (
 from skgraded._kernels import layout
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
+NESTED = re.compile(r"(?i)(large_|fixed_size_)?(struct|list|array|map)\b")  # of polars and Arrow
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
@@ -322,6 +324,16 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
     """Read a pandas, polars or Arrow column whose type NumPy does not have; see `_read_ids`."""
     dtype = getattr(qid, "dtype", getattr(qid, "type", None))
     kind, storage = str(dtype), getattr(dtype, "storage", None)
+    if NESTED.match(kind):
+        raise ValueError(
+            f"{name} must contain numbers, text or dates; its type is {kind}. For composite ids, "
+            "pass a list of tuples."
+        )
+    if kind in door.WIDE_INTEGERS:
+        ids = qid.to_list()
+        with suppress(OverflowError, TypeError):  # large integers, None
+            return np.array(ids, dtype=np.int64), None
+        return ids, None
     if kind == "category":
         is_text = qid.dtype.categories.dtype.kind not in "biufmM"
         if not is_text:

@@ -131,6 +131,7 @@ class QuerySource:
         """Return the nonnegative position of the column in a table."""
         key, n_columns, names = self.source, table.shape[1], list(getattr(table, "columns", ()))
         if isinstance(key, str) and key in names:
+            tables.refuse_unknown({key: self.name}, names, "X: ")
             return names.index(key)
         if not isinstance(key, str) and -n_columns <= key < n_columns:
             return int(key) % n_columns
@@ -152,7 +153,7 @@ class QuerySource:
         if self.is_series:
             return self._look_up(X)
         if self.column is None:
-            table = tables.as_table(X)
+            table = tables.columns_of(X)
             position: int | None = self.find_in(table)
         else:
             table, position = X, self.column.position_in(X)

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,20 +17,47 @@ Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct inde
 
 
 def frame_of(table: Any) -> Any:
-    """Return a frame of any library as a frame of narwhals, or None for all other objects."""
+    """Return a frame of any library as a frame of narwhals, or None for all other objects.
+
+    narwhals refuses repeated column names, so the frame lacks columns with these names.
+    """
     package = type(table).__module__.partition(".")[0]
     if isinstance(table, np.ndarray) or package in ENGINES:
         return None
     import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
 
-    frame = nw.from_native(table, pass_through=True)
+    try:
+        frame = nw.from_native(table, pass_through=True)
+    except DuplicateError:  # raised for tables of pandas and Arrow
+        times = Counter(all_names(table))
+        names = [name for name, n in times.items() if n == 1]
+        frame = nw.from_native(table[names] if hasattr(table, "iloc") else table.select(names))
     return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
+
+
+def all_names(table: Any) -> list[Any]:
+    """Return all column names of a frame that has rows, including repeated names."""
+    return list(getattr(table, "column_names", getattr(table, "columns", ())))
 
 
 # Tables of features ------------------------------------------------------------------------------
 
 
 def as_table(X: Any) -> Any:
+    """Convert features as `columns_of` does; raise a ValueError for repeated column names."""
+    table = columns_of(X)
+    names = all_names(table)
+    if len(set(names)) < len(names):
+        ((name, times),) = Counter(names).most_common(1)
+        raise ValueError(
+            f"Expected unique column names in X, but {times} columns are named {name!r}: rename "
+            "all but one."
+        )
+    return table
+
+
+def columns_of(X: Any) -> Any:
     """Convert `X` to a CSR matrix, a pandas or polars frame or an array; copy only if necessary."""
     if hasattr(X, "tocsr"):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
@@ -38,7 +66,7 @@ def as_table(X: Any) -> Any:
         raise TypeError(f"X is a {type(X).__name__}, which has no rows yet: collect it first.")
     if frame is None or not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
         refuse_damaged(X, "X")
-        X = np.asarray(X) if frame is None else frame.to_pandas()
+        X = np.asarray(X) if frame is None else getattr(X, "to_pandas", frame.to_pandas)()
     if len(X.shape) != 2:
         raise ValueError(
             f"X must be 2-D; got an array of shape {X.shape}. Reshape your data: X.reshape(-1, 1) "
@@ -116,11 +144,11 @@ def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
         refuse_unknown(named.values(), data)
         columns = data
     else:
-        columns = _columns_of_frame(data, list(dict.fromkeys(named.values())))
+        columns = _columns_of_frame(data, {name: argument for argument, name in named.items()})
     return {**arguments, **{argument: columns[name] for argument, name in named.items()}}
 
 
-def _columns_of_frame(data: Any, names: list[str]) -> dict[str, Any]:
+def _columns_of_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the named columns of a frame of any library; a lazy frame computes only these."""
     frame = frame_of(data)
     if frame is None and hasattr(data, "column_names"):  # an Arrow record batch
@@ -138,8 +166,9 @@ def _columns_of_frame(data: Any, names: list[str]) -> dict[str, Any]:
         )
     if hasattr(frame, "collect"):
         refuse_unknown(names, frame.collect_schema().names())
-        frame = frame.select(names).collect()
-    refuse_unknown(names, frame.columns)
+        frame = frame.select(list(names)).collect()
+    else:
+        refuse_unknown(names, all_names(data))
     return {name: frame[name].to_native() for name in names}
 
 
@@ -148,12 +177,16 @@ class UnknownColumnError(ValueError):
 
 
 def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: str = "") -> None:
-    """Raise an UnknownColumnError unless every name matches exactly one known column."""
-    known = list(known)
+    """Raise an UnknownColumnError unless every name matches exactly one known column.
+
+    `names` may be a mapping of names to the arguments that contain them, for messages.
+    """
+    known, arguments = list(known), names if isinstance(names, Mapping) else {}
     for name in names:
         if known.count(name) > 1:
+            argument = f" ({arguments[name]})" if name in arguments else ""
             raise UnknownColumnError(
-                f"{place}Several columns are named {name!r}: rename all but one."
+                f"{place}Several columns are named {name!r}{argument}: rename all but one."
             )
         if name not in known:
             raise UnknownColumnError(

@@ -90,6 +90,15 @@ def check_names(names: Iterable[Any], argument: str) -> None:
         refuse_unwritable(name, f"A name in {argument}")
 
 
+def refuse_repeated(names: Sequence[Any], argument: str) -> None:
+    """Raise a ValueError if a name is repeated; a dict of the names would contain it once."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{argument} contains {name!r} {names.count(name)} times: pass it once."
+            )
+
+
 def refuse_unwritable(value: Any, where: str) -> None:
     """Raise a ValueError if a text, or a text in a tuple, cannot be encoded in files."""
     if isinstance(value, tuple):

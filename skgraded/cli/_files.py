@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skgraded._input.queries import query_codes
+from skgraded._input.words import refuse_repeated
 from skgraded.cli._columns import rename_columns
 from skgraded.datasets import read_letor
 from skgraded.datasets.join import trec_scores
@@ -65,6 +66,7 @@ def name_systems(args: Namespace) -> dict[str, str]:
                 f"systems, separated by commas; got {args.system_names!r}."
             )
         names = chosen
+    refuse_repeated(names, "--score-column")  # names of runs are distinct
     return dict(zip(names, sources, strict=True))
 
 

@@ -69,7 +69,7 @@ def errors_in(place: str) -> Iterator[None]:
 def check_rows(part: Any, job: Job, place: str) -> Any:
     """Return the validated columns of a part as an Arrow table, or None if there are no rows."""
     with errors_in(place):
-        table = arrow.as_arrow(part, job.columns)
+        table = arrow.as_arrow(part, {name: argument for argument, name in job.arguments})
         if not table.num_rows:
             return None
         for argument, name in job.arguments:

@@ -9,7 +9,7 @@ import numpy as np
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.door import number_validator, unmasked
 from skgraded._input.queries import query_codes, refuse_inexact
-from skgraded._input.tables import frame_of
+from skgraded._input.tables import all_names, frame_of, refuse_unknown
 from skgraded._input.words import is_missing, plain_list, refuse_unwritable
 
 _CHECK_PRIOR = number_validator("prior", 0, 1)
@@ -86,7 +86,13 @@ def _rows(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
     refuse_damaged(pairs, f"Argument {name}")
     frame = frame_of(pairs)
+    if hasattr(frame, "collect"):
+        raise ValueError(
+            f"Argument {name} is a {type(pairs).__name__}, which has no rows yet: collect it first."
+        )
     if frame is not None:
+        names = all_names(pairs)
+        refuse_unknown(names, names, f"Argument {name}: ")  # repeated names
         return frame.rows()
     is_list = hasattr(pairs, "__iter__") and getattr(pairs, "shape", None) != ()
     if isinstance(pairs, (str, bytes, Mapping)) or not is_list:

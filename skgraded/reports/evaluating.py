@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
 from skgraded._input.tables import read_named
-from skgraded._input.words import check_names, plain, plain_list
+from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.join import Joined, JudgmentIndex, check_options
@@ -200,6 +200,7 @@ def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
     The scores are keyed by the name of the argument in messages.
     """
     if data is not None and isinstance(y_score, (list, tuple)):
+        refuse_repeated(y_score, "y_score")
         y_score = dict(zip(y_score, y_score, strict=True))
     if not isinstance(y_score, Mapping):
         return [None], {"y_score": y_score}
@@ -487,7 +488,9 @@ def _runs_by_name(runs: Any) -> Mapping[str, Any]:
     if isinstance(runs, Mapping):
         check_names(runs, "runs")
         return runs
-    return {name: path for path, name in run_names(list(map(os.fspath, runs))).items()}
+    paths = list(map(os.fspath, runs))
+    refuse_repeated(paths, "runs")
+    return {name: path for path, name in run_names(paths).items()}
 
 
 def _read_run(name: str, source: Any, allow_empty: bool) -> Entries:

@@ -14,7 +14,7 @@ from skgraded._input.door import (
     choice_validator,
 )
 from skgraded._input.queries import group_sizes, query_codes
-from skgraded._input.tables import frame_of
+from skgraded._input.tables import all_names, frame_of
 from skgraded._input.words import check_names
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
@@ -282,13 +282,13 @@ def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> tuple[Arra
 
 def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
     """Return the columns of a mapping or frame as a dict. At least two columns are required."""
-    frame = frame_of(columns)
-    names = list(columns) if isinstance(columns, Mapping) else getattr(frame, "columns", None)
-    if names is None:
+    is_mapping = isinstance(columns, Mapping)
+    if not is_mapping and not hasattr(frame_of(columns), "to_pandas"):
         raise TypeError(
             f"{argument} must be a mapping or frame with one column per {noun}; got "
             f"{type(columns).__name__}."
         )
+    names = list(columns) if is_mapping else all_names(columns)
     check_names(names, argument)
     if len(set(names)) < max(len(names), 2):
         raise ValueError(f"{argument} must contain at least two distinct names; got {names}.")

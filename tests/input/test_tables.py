@@ -1,8 +1,11 @@
 """Tables of all kinds: columns by name, features and the query column, rows."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from lightgbm import LGBMRanker
 from scipy import sparse
@@ -50,6 +53,64 @@ def test_columns_of_any_table_are_read_by_name(kind):
         assert evaluation.query_ids.tolist() == list(dict.fromkeys(COLUMNS[qid]))
     with pytest.raises(ValueError, match="There is no column 'scor'.*Did you mean 'score'"):
         sg.evaluate("grade", "scor", qid="query", data=data)
+
+
+NUMBERS = {"grade": [2, 0, 0, 1], "score": [2, 1, 2, 1], "query": [1, 1, 2, 2]}
+REPEATED = {  # functions from names and lists to tables that may have repeated names
+    "pandas": lambda names, lists: pd.DataFrame(np.transpose(lists), columns=names),
+    "Arrow": lambda names, lists: pa.table(lists, names=names),
+    "Arrow batch": lambda names, lists: pa.record_batch(list(map(pa.array, lists)), names=names),
+}
+READERS = {  # functions that read columns of a table by name
+    "evaluate": lambda table: sg.evaluate("grade", "score", qid="query", measures="rr", data=table),
+    "evaluate_batches": lambda table: sg.evaluate_batches([table], "grade", "score", "query", "rr"),
+    "one table": lambda table: sg.evaluate_batches(table, "grade", "score", "query", "rr"),
+    "QueryKFold": lambda table: list(sg.model_selection.QueryKFold(2, qid="query").split(table)),
+}
+
+
+@pytest.mark.parametrize(
+    "kind, reader",
+    [pair for pair in product(REPEATED, READERS) if pair != ("Arrow batch", "QueryKFold")],
+)
+def test_only_columns_that_are_read_must_have_unique_names(kind, reader):
+    read, make = READERS[reader], REPEATED[kind]
+    names, lists = list(NUMBERS), list(NUMBERS.values())
+    expected = read(make(names, lists))
+    result = read(make([*names, "other", "other"], [*lists, [0] * 4, [1] * 4]))
+    assert str(result) == str(expected)
+    with pytest.raises(ValueError, match=r"Several columns are named 'query' \(qid\): rename all"):
+        read(make([*names, "query"], [*lists, [3] * 4]))
+
+
+def test_names_of_systems_are_distinct():
+    with pytest.raises(ValueError, match="y_score contains 'score' 2 times"):
+        sg.evaluate("grade", ["score", "score"], qid="query", data=NUMBERS)
+    with pytest.raises(ValueError, match="runs contains 'a.run' 2 times"):
+        sg.evaluate_runs("qrels", ["a.run", "b.run", "a.run"])
+
+
+@pytest.mark.parametrize("factor", [1, 2**100])
+def test_integers_of_128_bits_are_read_from_polars(factor):
+    if not hasattr(pl, "Int128"):
+        pytest.skip("this version of polars has no integers of 128 bits")
+    numbers = {name: pl.Series(values, dtype=pl.Int128) for name, values in NUMBERS.items()}
+    table = pl.DataFrame(numbers).with_columns(pl.col("query") * factor)
+    for reader in ("evaluate", "evaluate_batches"):
+        report = READERS[reader](table)
+        assert report.mean() == {"RR": 3 / 4}
+    evaluation = READERS["evaluate"](table)
+    assert evaluation.query_ids.tolist() == [factor, 2 * factor]
+    assert [test.tolist() for _, test in READERS["QueryKFold"](table)] == [[2, 3], [0, 1]]
+
+
+@pytest.mark.parametrize("ids", [[{"a": 1}] * 4, [[1]] * 4], ids=["struct", "list"])
+@pytest.mark.parametrize(
+    "make", [pl.Series, pa.array, lambda ids: pa.array(ids).to_pandas(types_mapper=pd.ArrowDtype)]
+)
+def test_nested_ids_are_refused(make, ids):
+    with pytest.raises(ValueError, match="qid must contain numbers, text or dates; its type is"):
+        sg.evaluate(NUMBERS["grade"], NUMBERS["score"], qid=make(ids))
 
 
 @pytest.mark.parametrize("kind", FRAMES)

@@ -60,7 +60,7 @@ BATCHES = [
     (T, "Expected a pandas or polars DataFrame, an .*; got dict", [{"grade": [1]}], {}),
     (
         V,
-        "Expected unique column names",
+        "Several columns are named .*: rename all but one",
         [ONE.rename(columns={"other": "grade"})],
         {},
     ),

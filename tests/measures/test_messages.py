@@ -197,6 +197,14 @@ PAIRS = [
         (make({"a": ["A", None], "b": ["B", "C"]}), ValueError, "row 1, contains a missing value")
         for make in (pd.DataFrame, pl.DataFrame, pa.table)
     ),
+    (pl.LazyFrame({"a": ["A"], "b": ["B"]}), ValueError, "is a LazyFrame, which has no rows yet"),
+    *(
+        (table, ValueError, "Several columns are named 'a': rename all but one")
+        for table in (
+            pd.DataFrame([["A", "B"]], columns=["a", "a"]),
+            pa.table([["A"], ["B"]], names=["a", "a"]),
+        )
+    ),
     ([("A", "B"), (2.0**53, "C")], ValueError, "row 1, contains 9007199254740992.0, but float64"),
 ]
 PREFERENCES = [

@@ -182,7 +182,7 @@ def test_a_scorer_cannot_be_made(call, error, message):
             "two columns of the name",
             lambda: find("q", zeros("score", "q", "q")),
             ValueError,
-            "Expected unique column names",
+            "Several columns are named .*: rename all but one",
         ),
         (
             "array without names",

@@ -183,7 +183,7 @@ EVALUATE = [
         "a column twice",
         lambda: evaluated(data=FRAME.set_axis(["session", "grade", "bm25", "bm25"], axis=1)),
         V,
-        "Expected unique column names",
+        r"Several columns are named 'bm25' \(y_score\)",
     ),
     ("a file", lambda: evaluated(data="scores.parquet"), T, "got str. Use evaluate_batches"),
     (
