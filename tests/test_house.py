@@ -208,3 +208,57 @@ def test_the_docs_mention_every_public_member_of_every_public_class():
         if not member.startswith("_") and member not in words
     }
     assert not unmentioned, "mention them in the docs, or make them private"
+
+
+# Help is in the source ---------------------------------------------------------------------------
+
+
+def public_callables():
+    """Return the public functions and classes, and the public methods of these, by name."""
+    callables = {}
+    for module in map(importlib.import_module, PUBLIC_MODULES):
+        for name in getattr(module, "__all__", dir(module)):
+            value = getattr(module, name)
+            if not callable(value) or not value.__module__.startswith("skgraded."):
+                continue
+            callables[f"{value.__module__}.{name}"] = value
+            for method, function in vars(value).items() if inspect.isclass(value) else ():
+                function = getattr(function, "__func__", function)
+                if not method.startswith("_") and inspect.isfunction(function):
+                    callables[f"{value.__module__}.{name}.{method}"] = function
+    return callables
+
+
+def described_parameters(doc):
+    """Return the type of each described parameter, keyed by name; None without such a section."""
+    _, *sections = re.split(r"\nParameters\n-+\n", f"\n{doc}", maxsplit=1)
+    if not sections:
+        return None
+    lines = re.findall(r"(?m)^\S.*", re.split(r"\n\n[A-Z][\w ]+\n---", sections[0])[0])
+    parts = [line.partition(" : ") for line in lines]
+    return {name.lstrip("*"): kind for names, _, kind in parts for name in names.split(", ")}
+
+
+PENDING = ("skgraded.measures.", "skgraded.large.", "skgraded.boosting.")
+CALLABLES = {k: v for k, v in public_callables().items() if not k.startswith(PENDING)}
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_a_docstring_describes_all_parameters_in_the_order_of_the_signature(name):
+    function = CALLABLES[name]
+    described = described_parameters(inspect.getdoc(function))
+    if described is None:
+        is_result = inspect.isclass(function) and "\nAttributes\n---" in inspect.getdoc(function)
+        is_short = name.count(".") > 2 or is_result or issubclass(function, Warning)
+        assert is_short, "functions and classes that users create describe their parameters"
+        return
+    parameters = dict(inspect.signature(function).parameters)
+    for first in {"self", "cls"} & parameters.keys():
+        del parameters[first]
+    assert list(described) == list(parameters)
+    for key, parameter in parameters.items():
+        _, has_default, default = described[key].partition("default=")
+        if has_default:
+            assert ast.literal_eval(default) == parameter.default
+        elif "optional" in described[key]:
+            assert parameter.default is None

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input import docstrings
 from skgraded._input.needs import needs
 from skgraded.writing.text import shortened
 
@@ -17,56 +16,6 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#88
 NAME_WIDTH = 28  # maximum number of characters in a name; longer names are shortened
 LEGEND_WIDTH = 2.0  # inches; a new figure is wider than the default, because of its legend
 
-# Parameter descriptions and sections that several docstrings share.
-SHARED = r"""
-X : array-like, sparse matrix or frame of shape (n, n_columns)
-    Features of the documents.
-y : array-like of shape (n,)
-    Grades ≥ 0; 0 means irrelevant.
-y_true : array-like of shape (n,), or Judgments
-    Grades ≥ 0; 0 means irrelevant.
-y_score : array-like of shape (n,), or mapping of str to array-like
-    Scores; higher scores rank first, and -inf means not retrieved. A mapping contains the scores
-    of each system by name.
-qid : array-like of shape (n,), optional
-    Query id of each row; rows may be in any order.
-group : array-like of shape (n_queries,), optional
-    Sizes of consecutive queries, as an alternative to `qid`.
-sample_weight : array-like of shape (n,), optional
-    Weights of the rows; the weight of a query is the mean over its rows.
-comparison : Comparison
-    Result of `compare`.
-name : str, optional
-    Name of the system, by default the class of an estimator. The keys of a mapping name its
-    systems.
-measure : Measure or str, optional
-    By default the first measure.
-measures : Measure, str, or list of these, optional
-    By default all measures.
-level : float, default=0.95
-    Level of the intervals, between 0 and 1.
-ax : matplotlib.axes.Axes, optional
-    Axes to draw on; by default, the axes of a new figure.
-unjudged_documents : {"irrelevant", "drop"}, optional
-    How to treat NaN grades, as in `evaluate`.
-line_kw : dict, optional
-    Keyword arguments of matplotlib's ``Axes.plot``.
-patch_kw : dict, optional
-    Keyword arguments of matplotlib's ``Axes.fill_between``.
-
-Returns
--------
-display
-    Instance of this class.
-
-Raises
-------
-ValueError, TypeError
-    If the input is invalid.
-ImportError
-    If matplotlib is not installed.
-"""
-documented = docstrings.documented(SHARED)
 Style = Mapping[str, Any] | None  # keyword arguments for matplotlib
 
 

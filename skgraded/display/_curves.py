@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skgraded._input.door import check_grades, check_scores, check_unjudged_documents
 from skgraded._input.query_source import QuerySource, warn_of_split_queries
 from skgraded.display import _base
-from skgraded.display._base import COLORS, Display, Style, documented, name_text
+from skgraded.display._base import COLORS, Display, Style, name_text
 from skgraded.judgments import Judgments, as_judgments, layout_of, without_unjudged
 from skgraded.measures import Measure, MuAP, curves
 from skgraded.model_selection.scorer import check_response_method, document_scores
@@ -29,7 +29,6 @@ class CurveDisplay(Display):
     _draw: Any
 
     @classmethod
-    @documented
     def from_estimator(
         cls,
         estimator: Any,
@@ -50,13 +49,36 @@ class CurveDisplay(Display):
         ----------
         estimator : estimator
             Fitted estimator. For several estimators, pass their predictions to `from_predictions`.
+        X : array-like, sparse matrix or frame of shape (n, n_columns)
+            Features of the documents.
+        y : array-like of shape (n,)
+            Grades ≥ 0; 0 means irrelevant.
         qid : array-like of shape (n,), str or int, optional
             Query id of each row, or a column of X by name or position. May be omitted for a
             `QueryRanker` whose `qid` is a column of X or a Series.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries, as an alternative to `qid`.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows; the weight of a query is the mean over its rows.
+        name : str, optional
+            Name of the system, by default the class of an estimator. The keys of a mapping name its
+            systems.
         response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
             Method that returns the scores, as in `make_ranking_scorer`.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
         **kwargs : dict
             Additional parameters of `from_predictions`.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+
+        Raises
+        ------
+        ValueError, TypeError, ImportError
+            If the input is invalid, or if matplotlib is not installed.
         """
         check_response_method(response_method)
         source = QuerySource.of_argument(qid)
@@ -77,9 +99,21 @@ class CurveDisplay(Display):
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(judgments, scores, name=name, ax=ax, **kwargs)
 
-    @documented
     def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
-        """Draw the stored curves and return the display."""
+        """Draw the stored curves and return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        line_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+        """
         self._begin(ax)
         self.lines_ = []
         first = len(self.ax_.lines)  # curves of an earlier display
@@ -165,7 +199,6 @@ class ThresholdCurveDisplay(CurveDisplay):
         self.relative = relative
 
     @classmethod
-    @documented
     def from_predictions(
         cls,
         y_true: ArrayLike | Judgments,
@@ -186,8 +219,38 @@ class ThresholdCurveDisplay(CurveDisplay):
 
         Parameters
         ----------
+        y_true : array-like of shape (n,), or Judgments
+            Grades ≥ 0; 0 means irrelevant.
+        y_score : array-like of shape (n,), or mapping of str to array-like
+            Scores; higher scores rank first, and -inf means not retrieved. A mapping contains the
+            scores of each system by name.
+        qid : array-like of shape (n,), optional
+            Query id of each row; rows may be in any order.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries, as an alternative to `qid`.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows; the weight of a query is the mean over its rows.
+        unjudged_documents : {"irrelevant", "drop"}, optional
+            How to treat NaN grades, as in `evaluate`.
+        name : str, optional
+            Name of the system, by default the class of an estimator. The keys of a mapping name its
+            systems.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
         ties, undefined, relative
             As in `skgraded.measures.threshold_curve`.
+        line_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+
+        Raises
+        ------
+        ValueError, TypeError, ImportError
+            If the input is invalid, or if matplotlib is not installed.
         """
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
@@ -281,7 +344,6 @@ class CutoffCurveDisplay(CurveDisplay):
         self.name = [name] if isinstance(name, str) else name
 
     @classmethod
-    @documented
     def from_predictions(
         cls,
         y_true: ArrayLike | Judgments,
@@ -302,11 +364,43 @@ class CutoffCurveDisplay(CurveDisplay):
 
         Parameters
         ----------
+        y_true : array-like of shape (n,), or Judgments
+            Grades ≥ 0; 0 means irrelevant.
+        y_score : array-like of shape (n,), or mapping of str to array-like
+            Scores; higher scores rank first, and -inf means not retrieved. A mapping contains the
+            scores of each system by name.
+        qid : array-like of shape (n,), optional
+            Query id of each row; rows may be in any order.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries, as an alternative to `qid`.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows; the weight of a query is the mean over its rows.
+        unjudged_documents : {"irrelevant", "drop"}, optional
+            How to treat NaN grades, as in `evaluate`.
+        name : str, optional
+            Name of the system, by default the class of an estimator. The keys of a mapping name its
+            systems.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        ties : {"average", "ordinal", "best", "worst"}, optional
+            As in `skgraded.measures.cutoff_curve`.
         measures : Measure, str, or list of these, optional
             Measures without a cut-off. By default NDCG and NDCNG for one system, and NDCNG for
             several systems.
-        ties, cutoffs
+        cutoffs : array-like of int, optional
             As in `skgraded.measures.cutoff_curve`.
+        line_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+
+        Raises
+        ------
+        ValueError, TypeError, ImportError
+            If the input is invalid, or if matplotlib is not installed.
         """
         if measures is None:
             has_several = isinstance(y_score, Mapping) and len(y_score) > 1

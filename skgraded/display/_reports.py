@@ -12,7 +12,7 @@ from skgraded._input.door import column
 from skgraded._input.words import counted
 from skgraded.clicks import PositionBias
 from skgraded.display import _base
-from skgraded.display._base import COLORS, Display, Style, documented, name_text
+from skgraded.display._base import COLORS, Display, Style, name_text
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
@@ -103,7 +103,6 @@ class IntervalDisplay(Display):
         self.name = [name] if isinstance(name, str) else name
 
     @classmethod
-    @documented
     def from_evaluations(
         cls,
         evaluations: Evaluation | Mapping[str, Evaluation],
@@ -123,6 +122,25 @@ class IntervalDisplay(Display):
             A `CrossEvaluation` is also an Evaluation.
         measures : Measure, str, or list of these, optional
             By default the measures of the first evaluation.
+        name : str, optional
+            Name of the system, by default the class of an estimator. The keys of a mapping name its
+            systems.
+        level : float, default=0.95
+            Level of the intervals, between 0 and 1.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        line_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+
+        Raises
+        ------
+        ValueError, TypeError, ImportError
+            If the input is invalid, or if matplotlib is not installed.
         """
         names, reports = _base.split_systems(evaluations, name)
         shown = measure_names(measures, list(reports[0].per_query))
@@ -134,7 +152,6 @@ class IntervalDisplay(Display):
         return display.plot(ax=ax, line_kw=line_kw)
 
     @classmethod
-    @documented
     def from_comparison(
         cls,
         comparison: Comparison,
@@ -148,6 +165,27 @@ class IntervalDisplay(Display):
         Without a baseline, each row is a pair of systems. The better system of the pair (by the
         first measure) is named first. At most 24 pairs are drawn, the largest differences first.
         The intervals are the same as in the table of the comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            Result of `compare`.
+        measures : Measure, str, or list of these, optional
+            By default all measures.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        line_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+
+        Raises
+        ------
+        ValueError, TypeError, ImportError
+            If the input is invalid, or if matplotlib is not installed.
         """
         refuse_segments(comparison)
         shown = measure_names(measures, comparison.measures)
@@ -183,9 +221,21 @@ class IntervalDisplay(Display):
             significant=None if comparison.test is None else significant,
         ).plot(ax=ax, line_kw=line_kw)
 
-    @documented
     def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
-        """Draw the stored values and return the display."""
+        """Draw the stored values and return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        line_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+        """
         order, n_series = _base.best_first(self.means[:, 0]), len(self.measures)
         rows = np.arange(len(order))
         names = [""] * len(order) if self.name is None else [self.name[i] for i in order]
@@ -276,7 +326,6 @@ class QueryDifferenceDisplay(Display):
         self.mean, self.interval, self.level = mean, interval, level
 
     @classmethod
-    @documented
     def from_comparison(
         cls,
         comparison: Comparison,
@@ -293,8 +342,26 @@ class QueryDifferenceDisplay(Display):
 
         Parameters
         ----------
+        comparison : Comparison
+            Result of `compare`.
         system, baseline : str, optional
             Names of the systems. A name may be omitted if the pair is unambiguous without it.
+        measure : Measure or str, optional
+            By default the first measure.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        patch_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.fill_between``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+
+        Raises
+        ------
+        ValueError, TypeError, ImportError
+            If the input is invalid, or if matplotlib is not installed.
         """
         refuse_segments(comparison)
         rows, name = comparison.rows, evaluated_name(measure, comparison.measures)
@@ -319,9 +386,21 @@ class QueryDifferenceDisplay(Display):
             level=comparison.level,
         ).plot(ax=ax, patch_kw=patch_kw)
 
-    @documented
     def plot(self, ax: Any = None, *, patch_kw: Style = None) -> Self:
-        """Draw the stored values and return the display."""
+        """Draw the stored values and return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        patch_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.fill_between``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+        """
         self._begin(ax)
         style, n = dict(patch_kw or {}), len(self.differences)
         heights, orange = np.append(self.differences, self.differences[-1:]), COLORS[1]
@@ -400,7 +479,6 @@ class PositionBiasDisplay(Display):
         )
 
     @classmethod
-    @documented
     def from_bias(cls, bias: PositionBias, *, ax: Any = None, line_kw: Style = None) -> Self:
         """Plot the result of `position_bias`.
 
@@ -408,6 +486,20 @@ class PositionBiasDisplay(Display):
         ----------
         bias : PositionBias
             Result of `position_bias`.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        line_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+
+        Raises
+        ------
+        ValueError, TypeError, ImportError
+            If the input is invalid, or if matplotlib is not installed.
         """
         table = bias.to_frame()
         return cls(
@@ -418,9 +510,21 @@ class PositionBiasDisplay(Display):
             level=bias.level,
         ).plot(ax, line_kw=line_kw)
 
-    @documented
     def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
-        """Draw the stored values and return the display."""
+        """Draw the stored values and return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default, the axes of a new figure.
+        line_kw : dict, optional
+            Keyword arguments of matplotlib's ``Axes.plot``.
+
+        Returns
+        -------
+        display
+            Instance of this class.
+        """
         self._begin(ax)
         positions = 1 + np.arange(len(self.examination))
         look = {"color": COLORS[0], "marker": "o", "markersize": 4, "linewidth": 1.2}

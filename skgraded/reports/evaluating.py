@@ -341,10 +341,14 @@ def evaluate_runs(
         Judged queries that are missing from a run count without retrieved documents, as with
         trec_eval's ``-c``, with a warning; a run may then be empty. "skip" leaves them out for all
         runs, with a warning if some runs contain them.
-    ties, unjudged, identical_ids
+    ties : {"trec"}, optional
+        As in `join_run`.
+    unjudged : {"skip", "raise"}, default="skip"
         As in `join_run`.
     unjudged_documents : {"irrelevant", "drop"}, default="irrelevant"
         As in `evaluate`.
+    identical_ids : {"keep", "drop"}, default="keep"
+        As in `join_run`.
     names : {"trec_eval"}, optional
         With "trec_eval", strings have the meaning of trec_eval 10, as in `measure`; names such as
         "P" stand for all its cut-offs; and ties are ordered as with ``ties="trec"``.

@@ -342,11 +342,13 @@ class Evaluation(Report):
 
         Parameters
         ----------
-        level, method, n_resamples, rng
-            As for `confidence_interval`, except that `rng` defaults to 0 for reproducibility.
+        level : float, default=0.95
+            Confidence level of the intervals, between 0 and 1.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
             The segment of each query, in the order of `query_ids` or keyed by query id. Means and
             intervals are then computed for each segment.
+        method, n_resamples, rng
+            As for `confidence_interval`, except that `rng` defaults to 0 for reproducibility.
 
         Returns
         -------
