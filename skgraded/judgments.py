@@ -158,14 +158,21 @@ def as_judgments(
     return judgments
 
 
-def scores_of(judgments: Judgments, y_score: Any, name: str = "y_score") -> np.ndarray:
+def scores_of(judgments: Judgments, y_score: Any) -> np.ndarray:
     """Check the scores of the rows of Judgments, and return them as float64.
 
     Warn if pandas objects have the same row labels in a different order.
     """
     if type(y_score) not in UNLABELLED:
         check_row_labels({"y_score": y_score}, 4, judgments._labels)
-    return door.check_scores(y_score, judgments.n_rows, name)
+    return door.check_scores(y_score, judgments.n_rows)
+
+
+def scores_of_systems(judgments: Judgments, by_argument: dict[str, Any]) -> list[np.ndarray]:
+    """Check the scores of several systems like `scores_of`; also compare their row labels."""
+    check_row_labels(by_argument, 4, judgments._labels)
+    n_rows = judgments.n_rows
+    return [door.check_scores(values, n_rows, name) for name, values in by_argument.items()]
 
 
 # The internal layout ------------------------------------------------------------------------------

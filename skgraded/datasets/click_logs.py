@@ -227,6 +227,11 @@ def make_clicks(
         1) and ``clicked`` (0 or 1), and ``examination`` of shape (n_positions,): θ_k or, for the
         cascade model, the share of sessions in which the position was examined.
 
+    Warns
+    -----
+    UserWarning
+        If two arguments are pandas Series with the same row labels in a different order.
+
     References
     ----------
     .. [1] Agarwal, Wang, Li, Bendersky & Najork (2019), "Addressing trust bias for unbiased
@@ -248,6 +253,8 @@ def make_clicks(
     grades = door.check_grades(y_true, "y_true")
     is_list = isinstance(y_scores, (list, tuple)) and len(y_scores) and np.ndim(y_scores[0])
     systems: Any = y_scores if is_list else [y_scores]
+    by_name = {f"y_scores[{i}]" if is_list else "y_scores": y for i, y in enumerate(systems)}
+    tables.check_row_labels({"y_true": y_true, **by_name, "qid": qid}, stacklevel=3)
     rankers = [door.check_scores(scores, len(grades), "y_scores") for scores in systems]
     query_ids, order, starts = queries_of(qid, len(grades))
     rows = np.arange(len(grades)) if order is None else order

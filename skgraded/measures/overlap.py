@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
+from skgraded._input.tables import check_row_labels
 
 _CHECK_P = door.number_validator("p", 0, 1, above=True, below=True)
 _CHECK_TIES = door.choice_validator("ties", ("average", "corrected", "sports"))
@@ -46,6 +47,11 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     ValueError, TypeError
         If lengths differ, a score is NaN, a ranking contains no items, or `p` or `ties` is invalid.
 
+    Warns
+    -----
+    UserWarning
+        If `x` and `y` are pandas Series with the same row labels in a different order.
+
     References
     ----------
     W. Webber, A. Moffat, J. Zobel: A similarity measure for indefinite rankings. TOIS 28(4), 2010.
@@ -61,6 +67,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     (0.5, 0.5)
     """
     p, ties, n = _CHECK_P(p), _CHECK_TIES(ties), np.size(x)
+    check_row_labels({"x": x, "y": y}, stacklevel=3)
     sides = {"x": door.check_scores(x, n, "x", "y"), "y": door.check_scores(y, n, "y", "x")}
     for name, scores in sides.items():
         if not np.any(scores > -np.inf):

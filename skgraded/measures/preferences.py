@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded._input.tables import check_row_labels
 from skgraded.measures import correlation
 from skgraded.measures import preference_graphs as graphs
 from skgraded.measures import preference_input as inputs
@@ -78,6 +79,7 @@ def edrc_score(
     -----
     UserWarning
         If `cycles` leaves out pairs. The message states the numbers of pairs and queries per side.
+        Also if `true_pairs` and `qid` have the same row labels in a different order.
 
     Raises
     ------
@@ -106,6 +108,7 @@ def edrc_score(
     True
     """
     undefined = check_undefined(undefined)
+    check_row_labels({"true_pairs": true_pairs, "qid": qid}, stacklevel=3)
     values = preference_values(
         true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
     )
@@ -143,6 +146,7 @@ def edrc_per_query(
     {'ann': 1.0, 'bob': -1.0}
     """
     undefined = check_undefined(undefined)
+    check_row_labels({"true_pairs": true_pairs, "qid": qid}, stacklevel=3)
     values = preference_values(
         true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
     )

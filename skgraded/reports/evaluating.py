@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
-from skgraded._input.tables import read_named
+from skgraded._input.tables import check_row_labels, read_named
 from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
@@ -24,7 +24,7 @@ from skgraded.judgments import (
     Truth,
     as_judgments,
     layout_of,
-    scores_of,
+    scores_of_systems,
     without_unjudged,
 )
 from skgraded.measures import Judged, Measure, as_measures
@@ -167,9 +167,8 @@ def evaluate(
         raise ValueError("document= requires data=, and qid= instead of group=.")
     weights = columns["sample_weight"]
     judgments = as_judgments(columns["y_true"], columns["qid"], group, weights)
-    systems = {}
-    for name, argument in zip(names, by_argument, strict=True):
-        systems[name] = scores_of(judgments, columns[argument], argument)
+    of_systems = {argument: columns[argument] for argument in by_argument}
+    systems = dict(zip(names, scores_of_systems(judgments, of_systems), strict=True))
     n_rows = judgments.n_rows
     if document is not None:
         weights = None if weights is None else door.column(weights, "sample_weight")
@@ -579,7 +578,8 @@ def evaluate_preferences(
     Warns
     -----
     UserWarning
-        If pairs were ignored because of `cycles`.
+        If pairs were ignored because of `cycles`; also if two arguments are pandas objects with
+        the same row labels in a different order.
 
     Raises
     ------
@@ -598,6 +598,8 @@ def evaluate_preferences(
     0      ann  0.4286        0.6667      0.3333
     1      bob -1.0000        0.0000     -1.0000
     """
+    rows = {"true_pairs": true_pairs, "qid": qid, "sample_weight": sample_weight}
+    check_row_labels(rows, stacklevel=3)
     named, weights = check_preference_measures(measures, discount, prior), None
     codes, query_ids = queries.query_codes(qid, expected="true_pairs")
     if sample_weight is not None:

@@ -14,7 +14,7 @@ from skgraded._input.door import (
     choice_validator,
 )
 from skgraded._input.queries import group_sizes, query_codes
-from skgraded._input.tables import all_names, frame_of
+from skgraded._input.tables import all_names, check_row_labels, frame_of
 from skgraded._input.words import check_names
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
@@ -171,7 +171,8 @@ def compare_judges(
     Warns
     -----
     UserWarning
-        As in `compare`, under the grades of each judge.
+        As in `compare`, under the grades of each judge; also if two arguments are pandas objects
+        with the same row labels in a different order.
 
     Notes
     -----
@@ -262,6 +263,9 @@ def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> tuple[Arra
     """Return the grades and scores of each document, and the integer code of its query."""
     grades = _named_arrays(y_judges, "y_judges", "judge")
     scores = {} if y_scores is None else _named_arrays(y_scores, "y_scores", "system")
+    sides = {"y_judges": grades, "y_scores": scores}
+    columns = {f"{side}[{name!r}]": of[name] for side, of in sides.items() for name in of}
+    check_row_labels({**columns, "qid": qid}, stacklevel=4)
     first = f"y_judges[{next(iter(grades))!r}]"
     n = np.size(next(iter(grades.values())))
     grades = {

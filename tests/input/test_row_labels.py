@@ -10,6 +10,7 @@ from sklearn.linear_model import Ridge
 
 import skgraded as sg
 from skgraded.measures import cutoff_curve
+from skgraded.measures.preferences import edrc_per_query
 
 X, Y, QID = sg.datasets.make_ranking(n_queries=12, n_documents=5, random_state=0)
 N = len(Y)
@@ -40,6 +41,42 @@ CALLS = {  # (function, the arguments that differ, the column that is shuffled)
         "s",
     ),
     "evaluate": (lambda c: sg.evaluate(c.y, c.s, qid=c.q), ("y_true", "y_score"), "s"),
+    "evaluate, systems": (
+        lambda c: sg.evaluate(Y, {"a": c.y, "b": c.s}, qid=QID),
+        ("y_score 'a'", "y_score 'b'"),
+        "s",
+    ),
+    "evaluate_preferences": (
+        lambda c: sg.evaluate_preferences(c.pairs, dict.fromkeys(QID, {0: 1, 1: 2}), qid=c.q),
+        ("true_pairs", "qid"),
+        "q",
+    ),
+    "edrc_score": (
+        lambda c: sg.edrc_score(c.pairs, dict.fromkeys(QID, {0: 1, 1: 2}), qid=c.q),
+        ("true_pairs", "qid"),
+        "q",
+    ),
+    "edrc_per_query": (
+        lambda c: edrc_per_query(c.pairs, dict.fromkeys(QID, {0: 1, 1: 2}), qid=c.q),
+        ("true_pairs", "qid"),
+        "q",
+    ),
+    "compare_judges": (
+        lambda c: sg.compare_judges({"a": c.y, "b": Y}, {"c": c.s, "d": c.s}, qid=c.q, rng=0),
+        ("y_judges['a']", "y_scores['c']"),
+        "s",
+    ),
+    "compare_judges, grades": (
+        lambda c: sg.compare_judges({"a": c.y, "b": c.s - c.s.min()}, qid=QID),
+        ("y_judges['a']", "y_judges['b']"),
+        "s",
+    ),
+    "rbo": (lambda c: sg.rbo(c.y, c.s), ("x", "y"), "s"),
+    "make_clicks": (
+        lambda c: sg.datasets.make_clicks(c.y, [X[:, 0], c.s], c.q, n_sessions=2, random_state=0),
+        ("y_true", "y_scores[1]"),
+        "s",
+    ),
     "a curve": (lambda c: cutoff_curve(c.y, c.s, qid=c.q), ("y_true", "y_score"), "s"),
     "cross_evaluate": (
         lambda c: sg.cross_evaluate(Ridge(), c.X, c.y, qid=QID, cv=2),
@@ -61,6 +98,7 @@ class Columns:
     def __init__(self, index, shuffled=None):
         self.X, self.y = pd.DataFrame(X, index=index), pd.Series(Y, index=index)
         self.s, self.q = pd.Series(X[:, 0], index=index), pd.Series(QID, index=index)
+        self.pairs = pd.DataFrame({"preferred": 1, "other": 0}, index=index)
         if shuffled is not None:
             setattr(self, shuffled, getattr(self, shuffled).iloc[ORDER])
 
