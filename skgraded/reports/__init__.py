@@ -5,6 +5,7 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluating import evaluate, evaluate_preferences, evaluate_runs
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.judges import JudgeComparison, compare_judges
+from skgraded.reports.periods import compare_periods, trend
 from skgraded.reports.powered_means import PredictionPowered, plan_judgments, prediction_powered
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
@@ -19,9 +20,11 @@ __all__ = [
     "Summary",
     "compare",
     "compare_judges",
+    "compare_periods",
     "evaluate",
     "evaluate_preferences",
     "evaluate_runs",
     "plan_judgments",
     "prediction_powered",
+    "trend",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from skgraded.reports import comparison_view as view
 from skgraded.writing import charts, sentences, text
 from skgraded.writing.columns import PageTable, group_rows, select_rows
-from skgraded.writing.evaluation_page import MAX_QUERIES, render
+from skgraded.writing.pages import MAX_QUERIES, render
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
 MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed

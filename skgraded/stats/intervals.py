@@ -1,4 +1,4 @@
-"""Confidence intervals for means over queries, and control limits for means of many days."""
+"""Confidence intervals for means over queries."""
 
 from typing import Any, NamedTuple
 
@@ -10,8 +10,6 @@ METHODS = ("bootstrap", "t")
 ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
 FEWEST_RESAMPLES = 100  # minimum number of resamples; with fewer, interval limits are imprecise
 BLOCK = 2**18  # number of float64 values per batch of resamples; a batch fits in the CPU cache
-WIDTH = 3.0  # distance of control limits from the center, in standard deviations
-FEWEST_DEGREES = 2  # for control limits; with 1, limits are hundreds of deviations wide
 CHECK_LEVEL = number_validator("level", 0, 1, above=True, below=True)
 
 
@@ -176,45 +174,3 @@ def _bca(
     z = bias + ndtri(np.array([1 - level, 1 + level]) / 2)
     low, high = np.quantile(means, ndtr(bias + z / (1 - acceleration * z)))
     return ConfidenceInterval(float(low), float(high))
-
-
-# Control limits ----------------------------------------------------------------------------------
-
-
-def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return the center, lower and upper limit for each value, of shape (n, 3), ignoring nan.
-
-    The limits of x come from the values before it: m ± t s √(1 + 1/k), where m is the mean of the k
-    values in the same season, s² the pooled variance within seasons, and t the quantile of
-    Student's distribution that corresponds to three standard deviations. They are nan if there are
-    too few values, and at least as wide as the sampling `errors`, which may be nan.
-    """
-    from scipy.special import ndtr, stdtrit
-
-    limits = np.full((len(values), 3), np.nan)
-    known = ~np.isnan(values)
-    names, season_of = np.unique(seasons, return_inverse=True)
-    for i in range(len(values)):
-        before, season = values[:i][known[:i]], season_of[:i][known[:i]]
-        sizes = np.bincount(season, minlength=len(names))
-        degrees, k = len(before) - np.count_nonzero(sizes), sizes[season_of[i]]
-        if degrees < FEWEST_DEGREES or not k:
-            continue
-        means = np.bincount(season, before, minlength=len(names)) / np.maximum(sizes, 1)
-        deviation = np.sqrt(np.sum((before - means[season]) ** 2) / degrees)
-        reach = stdtrit(degrees, ndtr(WIDTH)) * deviation * np.sqrt(1 + 1 / k)
-        center = means[season_of[i]]
-        limits[i] = center + np.array([0, -1, 1]) * np.fmax(reach, errors[i])
-    return limits
-
-
-def share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the largest plausible deviation of each share from the share of all earlier counts.
-
-    The bound d = |p - q| of a share p solves d = z √(p (1 - p) / n) for q, where z is WIDTH, as in
-    Wilson's interval.
-    """
-    n_before, n_queries = (np.cumsum(part) - part for part in (counts, sizes))
-    share = n_before / np.maximum(n_queries, 1)
-    spread = np.sqrt(WIDTH**2 / 4 + sizes * share * (1 - share))
-    return (WIDTH**2 / 2 + WIDTH * spread) / np.maximum(sizes, 1)

@@ -11,21 +11,55 @@ from skgraded.stats.paired_tests import p_of_identical
 from skgraded.stats.rounding import are_equal
 
 
-class GroupMean(NamedTuple):
-    """The weighted mean of a group of values."""
+class MeanGap(NamedTuple):
+    """The difference between the means of two independent samples, with Welch's t-test."""
 
-    n: int
-    mean: float
-    square: float  # squared standard error of the mean; 0 if all values are identical
+    difference: float  # exactly 0 if all values of both samples are equal
+    error: float  # standard error; 0 if each sample has identical values, nan if one has n < 2
+    degrees: float  # Welch-Satterthwaite degrees of freedom
+    p_value: float  # two-sided, or nan if a sample has fewer than two values
 
     @classmethod
-    def of_moments(cls, moments: Moments) -> Self:
-        """Compute the mean and its squared standard error from exact sums."""
-        if not moments.n:
-            return cls(0, np.nan, np.nan)
-        has_error = moments.n > 1 and not are_equal(moments.lowest, moments.highest)
-        square = moments.standard_error**2 if has_error else 0.0
-        return cls(moments.n, moments.mean, square)
+    def of(cls, first: Moments, second: Moments) -> Self:
+        """Compare the means of two samples, given their moments.
+
+        If all values of a sample are identical, p is at least the p-value of a sign test of it.
+        """
+        from scipy.special import stdtr
+
+        squares = [_squared_error(sample) for sample in (first, second)]
+        error, difference = float(np.sqrt(sum(squares))), first.mean - second.mean
+        if not error and are_equal(first.mean, second.mean):
+            difference = 0.0
+        if min(first.n, second.n) < 2:
+            return cls(difference, np.nan, np.nan, np.nan)
+        if not error:  # use a permutation test over all assignments of values to samples
+            p = min(1.0, 2 / comb(first.n + second.n, first.n)) if difference else 1.0
+            return cls(difference, error, np.nan, p)
+        degrees = sum(squares) ** 2 / (
+            squares[0] ** 2 / (first.n - 1) + squares[1] ** 2 / (second.n - 1)
+        )
+        p = float(2 * stdtr(degrees, -abs(difference) / error))
+        identical = [
+            p_of_identical(sample.n)
+            for sample, square in zip((first, second), squares, strict=True)
+            if not square
+        ]
+        return cls(difference, error, degrees, max([p, *identical]))
+
+    def interval(self, level: float) -> ConfidenceInterval:
+        """Compute Welch's interval; nan if a sample has fewer than two values."""
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(self.degrees, (1 + level) / 2) * self.error) if self.error else 0.0
+        return ConfidenceInterval(self.difference - reach, self.difference + reach)
+
+
+def _squared_error(sample: Moments) -> float:
+    """Return the squared standard error of a mean; 0 for identical values and for n < 2."""
+    if sample.n < 2 or are_equal(sample.lowest, sample.highest):
+        return 0.0
+    return sample.standard_error**2
 
 
 def share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
@@ -36,49 +70,3 @@ def share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
         return np.nan
     rest = [n - count for count, n in zip(counts, sizes, strict=True)]
     return min(1.0, float(fisher_exact([counts, rest])[1]))
-
-
-def welch_p_value(first: GroupMean, second: GroupMean) -> float:
-    """Return the two-sided p-value of Welch's t-test, or nan if a group has fewer than two values.
-
-    If all values of a group are identical, p is at least the p-value of a sign test of this group.
-    """
-    from scipy.special import stdtr
-
-    if min(first.n, second.n) < 2:
-        return np.nan
-    error, degrees = _error(first, second)
-    if not error:  # use a permutation test over all assignments of values to groups
-        return min(1.0, 2 / comb(first.n + second.n, first.n)) if gap_of(first, second) else 1.0
-    p = float(2 * stdtr(degrees, -abs(first.mean - second.mean) / error))
-    return max([p, *(p_of_identical(g.n) for g in (first, second) if not g.square)])
-
-
-def welch_interval(first: GroupMean, second: GroupMean, level: float) -> ConfidenceInterval:
-    """Compute Welch's interval for a difference of means, or nan if a group has n < 2."""
-    from scipy.special import stdtrit
-
-    if min(first.n, second.n) < 2:
-        return ConfidenceInterval(np.nan, np.nan)
-    error, degrees = _error(first, second)
-    gap = gap_of(first, second)
-    reach = float(stdtrit(degrees, (1 + level) / 2) * error) if error else 0.0
-    return ConfidenceInterval(gap - reach, gap + reach)
-
-
-def gap_of(first: GroupMean, second: GroupMean) -> float:
-    """Return the difference of the means; exactly 0 if all values of both groups are equal."""
-    has_error = first.square or second.square
-    is_tie = not has_error and are_equal(first.mean, second.mean)
-    return 0.0 if is_tie else first.mean - second.mean
-
-
-def _error(first: GroupMean, second: GroupMean) -> tuple[float, float]:
-    """Return the standard error of the difference, and Welch-Satterthwaite degrees of freedom."""
-    total = first.square + second.square
-    if not total:
-        return 0.0, np.nan
-    return (
-        float(np.sqrt(total)),
-        total**2 / (first.square**2 / (first.n - 1) + second.square**2 / (second.n - 1)),
-    )

@@ -1,21 +1,14 @@
-"""HTML for reports: self-contained pages.
-
-A page contains its styles, script and data, and makes no network requests. Tables and
-charts are static HTML; the script draws the table of queries and sorts tables.
-"""
+"""The HTML page of an Evaluation or a Summary."""
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
 from skgraded.writing.columns import PageTable
-
-MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
+from skgraded.writing.pages import MAX_QUERIES, render
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,33 +90,3 @@ def _means_table(frame: Any, level: float) -> PageTable:
         "mean. Undefined: number of queries for which the measure is undefined."
     )
     return PageTable.of(frame, caption)
-
-
-# Templates ---------------------------------------------------------------------------------------
-
-
-def render(template: str, page: dict[str, Any]) -> str:
-    """Render a template with the content of a page."""
-    from skgraded import __version__
-
-    others = {name: number for name, number in versions().items() if name != "skgraded"}
-    made = ", ".join(f"{name} {number}" for name, number in others.items())
-    html = _environment().get_template(template).render(version=__version__, made=made, page=page)
-    return text.utf8(html)
-
-
-@cache
-def _environment() -> Any:
-    """Return the environment of the templates, which compiles each template only once."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("skgraded.writing"), autoescape=True, undefined=StrictUndefined
-    )
-    environment.filters.update(
-        count=lambda n: f"{n:,}",
-        shortened=text.shortened,
-        label=text.label,
-    )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    return environment

@@ -5,11 +5,11 @@ import pytest
 from scipy import stats
 
 from skgraded.stats.exact_sums import Moments
-from skgraded.stats.welch import GroupMean, gap_of, share_p_value, welch_interval, welch_p_value
+from skgraded.stats.welch import MeanGap, share_p_value
 
 
-def group(values):
-    return GroupMean.of_moments(Moments.of(np.asarray(values, dtype=float)))
+def gap_between(*samples):
+    return MeanGap.of(*(Moments.of(np.asarray(values, dtype=float)) for values in samples))
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 9), (40, 5), (200, 300)])
@@ -18,23 +18,23 @@ def test_p_values_and_intervals_equal_scipy(sizes, factor):
     rng = np.random.default_rng(sum(sizes))
     x, y = rng.normal(0.3, 1, sizes[0]), factor * rng.normal(size=sizes[1])
     expected = stats.ttest_ind(x, y, equal_var=False)
-    first, second = group(x), group(y)
-    assert welch_p_value(first, second) == pytest.approx(expected.pvalue, rel=1e-10)
-    assert gap_of(first, second) == pytest.approx(x.mean() - y.mean())
+    gap = gap_between(x, y)
+    assert gap.p_value == pytest.approx(expected.pvalue, rel=1e-10)
+    assert gap.difference == pytest.approx(x.mean() - y.mean())
     for level in (0.5, 0.95):
-        interval = welch_interval(first, second, level)
+        interval = gap.interval(level)
         assert interval == pytest.approx(expected.confidence_interval(level), rel=1e-10)
 
 
 def test_groups_with_identical_values():
     # 2 of the C(5, 2) = 10 assignments of the values to the groups are as extreme
-    assert welch_p_value(group([0.1] * 2), group([0.3] * 3)) == 2 / 10
-    assert welch_p_value(group([0.1] * 2), group([0.1] * 3)) == 1
-    assert welch_interval(group([0.1] * 2), group([0.3] * 3), 0.95) == pytest.approx((-0.2, -0.2))
+    assert gap_between([0.1] * 2, [0.3] * 3).p_value == 2 / 10
+    assert gap_between([0.1] * 2, [0.1] * 3).p_value == 1
+    assert gap_between([0.1] * 2, [0.3] * 3).interval(0.95) == pytest.approx((-0.2, -0.2))
     # A sign test of two identical values has the p-value 2 / 2².
-    assert welch_p_value(group([0.1] * 2), group([5, 5.001] * 50)) == 2 / 2**2
-    assert np.isnan(welch_p_value(group([0.1]), group([0.2, 0.3])))
-    assert np.isnan(welch_interval(group([0.1]), group([0.2, 0.3]), 0.95)).all()
+    assert gap_between([0.1] * 2, [5, 5.001] * 50).p_value == 2 / 2**2
+    assert np.isnan(gap_between([0.1], [0.2, 0.3])).p_value
+    assert np.isnan(gap_between([0.1], [0.2, 0.3]).interval(0.95)).all()
 
 
 @pytest.mark.parametrize("counts, sizes", [((1, 9), (10, 10)), ((0, 3), (7, 5)), ((2, 2), (4, 4))])

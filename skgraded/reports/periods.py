@@ -16,10 +16,11 @@ from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
 from skgraded.reports.summary import Summary, refuse_unequal_weights
 from skgraded.reports.system_summaries import Summaries
+from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors
 from skgraded.stats.corrections import CORRECTIONS, adjust, level_of_each, widen_to_zero
-from skgraded.stats.intervals import CHECK_LEVEL, WIDTH, prediction_limits, share_errors
+from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.stats.rounding import signs
-from skgraded.stats.welch import GroupMean, gap_of, share_p_value, welch_interval, welch_p_value
+from skgraded.stats.welch import MeanGap, share_p_value
 from skgraded.writing import tables
 
 if TYPE_CHECKING:
@@ -119,19 +120,18 @@ def compare_periods(
         "Evaluate both periods without sample_weight; trend tabulates weighted "
         "means without tests.",
     )
-    groups = [[GroupMean.of_moments(part) for part in parts] for parts in moments]
-    p_values = np.array([welch_p_value(late, early) for early, late in groups])
+    gaps = [MeanGap.of(late, early) for early, late in moments]
+    p_values = np.array([gap.p_value for gap in gaps])
     adjusted = adjust(p_values, correction)
     row_level = level_of_each(adjusted, level, correction)
     rows = []
-    for (system, segment, measure, parts), (early, late), p, p_adjusted in zip(
-        cases, groups, p_values, adjusted, strict=True
+    for (system, segment, measure, parts), (early, late), gap, p_adjusted in zip(
+        cases, moments, gaps, adjusted, strict=True
     ):
-        interval = welch_interval(late, early, row_level)
         counts = tuple(part.n_undefined[measure] for part in parts)
         sizes = tuple(part.n_queries for part in parts)
         shares = [n / size if size else math.nan for n, size in zip(counts, sizes, strict=True)]
-        low, high = map(float, widen_to_zero(interval, p_adjusted, level))
+        low, high = map(float, widen_to_zero(gap.interval(row_level), p_adjusted, level))
         rows.append(
             {
                 "system": system,
@@ -139,10 +139,10 @@ def compare_periods(
                 "measure": measure,
                 "before": early.mean,
                 "after": late.mean,
-                "difference": gap_of(late, early),
+                "difference": gap.difference,
                 "ci_low": low,
                 "ci_high": high,
-                "p_value": p,
+                "p_value": gap.p_value,
                 "p_adjusted": p_adjusted,
                 "smallest": math.nan if smallest is None else smallest,
                 "n_before": early.n,
