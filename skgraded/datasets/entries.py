@@ -68,6 +68,21 @@ class Entries:
         known = {name: values[kept] for name, values in columns.items() if values is not None}
         return replace(self, **known)
 
+    def finite_scores(self) -> np.ndarray:
+        """Return the scores of a run, in which -inf becomes a number below the query's others.
+
+        All documents of a run were retrieved. In trec_eval, -inf is the lowest score; after a join,
+        it means "not retrieved".
+        """
+        scores, is_last = self.numbers, self.numbers == -np.inf
+        if not is_last.any():
+            return scores
+        lowest = np.full(len(self.query_ids), np.inf)
+        np.minimum.at(lowest, self.query_codes[~is_last], scores[~is_last])
+        below = np.minimum(lowest - 1, np.nextafter(lowest, -np.inf))  # if -1 is lost in rounding
+        below = np.where(np.isinf(lowest), 0.0, np.maximum(below, np.finfo(float).min))
+        return np.where(is_last, below[self.query_codes], scores)
+
     def warn_of_negative(self, stacklevel: int = 4) -> None:
         """Warn about negative grades, which mean "not judged" in trec_eval."""
         is_negative = self.numbers < 0

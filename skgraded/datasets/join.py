@@ -56,8 +56,9 @@ def join_run(
         - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR.
     run : Bunch, mapping, frame, sequence of dicts or named tuples, or ranx.Run
         The scores, in the same forms, with ``score`` instead of the grade, or ranked lists,
-        ``{query: [document, …]}``, in which the score is -rank. Higher scores rank first; -inf
-        means not retrieved. A query with an empty dict or list is kept, with no documents retrieved.
+        ``{query: [document, …]}``, in which the score is -rank. Higher scores rank first. A
+        document with the score -inf was retrieved and ranks last, as in trec_eval. A query with an
+        empty dict or list is kept, with no documents retrieved.
     missing : {"skip", "count"}, optional
         Judged queries that are missing from the run are left out, as in trec_eval, or count
         without retrieved documents (trec_eval's ``-c``). By default, they are left out with a
@@ -79,7 +80,8 @@ def join_run(
     -------
     Bunch
         ``y_true``, ``y_score`` : ndarray of shape (n,), float64
-            Grades and scores.
+            Grades and scores. The score -inf means "not retrieved"; a document with the score -inf
+            in the run receives a finite score below all other scores of its query.
         ``qid``, ``doc_id`` : ndarray of shape (n,), object
             Query and document of each row. The dtype of `qid` is that of ids that are numbers or
             dates.
@@ -162,8 +164,9 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
         ``y_judges`` : dict of str to ndarray of shape (n,), float64
             Grades of each judge; NaN if the judge did not grade the document.
         ``y_scores`` : dict of str to ndarray of shape (n,), float64
-            Scores of each system; -inf if the system did not retrieve the document. A query that
-            is missing from a run counts with nothing retrieved.
+            Scores of each system; -inf if the system did not retrieve the document. Scores of -inf
+            in a run are replaced as in `join_run`. A query that is missing from a run counts with
+            nothing retrieved.
         ``qid``, ``doc_id`` : ndarray of shape (n,)
             Query and document of each row.
 
@@ -206,8 +209,9 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     order = order[np.isin(query[order], query[pair[:n_judged]])]
     columns = []
     for i, (rows, pairs_of_source) in enumerate(zip(sources, parts, strict=True)):
-        values = np.full(len(query), np.nan if i < len(judges) else -np.inf)
-        values[pairs_of_source] = rows.numbers
+        is_judge = i < len(judges)
+        values = np.full(len(query), np.nan if is_judge else -np.inf)
+        values[pairs_of_source] = rows.numbers if is_judge else rows.finite_scores()
         columns.append(values[order])
     return Bunch(
         y_judges=dict(zip(judges, columns, strict=False)),
@@ -323,7 +327,7 @@ class JudgmentIndex:
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
-        query, score = numbers[run.query_codes], run.numbers
+        query, score = numbers[run.query_codes], run.finite_scores()
         judgment = self._find(query, run.document)
         if judgment.max(initial=-1) < 0 and len(run.query_ids):
             _refuse_disjoint(run, self.judgments, is_joined=True)

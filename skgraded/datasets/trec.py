@@ -178,7 +178,7 @@ def read_run(
             Strings as in the file; ``name``, the last column of a TREC file, is the name of the
             system. It is empty for other formats.
         ``score`` : ndarray of shape (n,), float64
-            Scores; higher scores rank first, and -inf means not retrieved.
+            Scores as in the file; higher scores rank first.
 
     Raises
     ------

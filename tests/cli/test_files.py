@@ -80,6 +80,11 @@ CASES = [  # files that differ from FILES, arguments, and the values of each sys
         for q in QRELS
         for r in RUNS
     ),
+    (
+        {"last": "q1 Q0 c 1 -inf s\nq1 Q0 a 1 0 s\nq1 Q0 b 1 -inf s\n"},
+        "qrels last -m num_ret",
+        {"s": {"q1": 3}},
+    ),
     (TIED, "qrels tied -m rr", {"s": {"q1": (1 + 1 / 2 + 1 / 3) / 3}}),
     (TIED, "qrels tied -m rr --ties average", {"s": {"q1": (1 + 1 / 2 + 1 / 3) / 3}}),
     (TIED, "qrels tied -m rr --ties best", {"s": {"q1": 1}}),

@@ -137,6 +137,54 @@ def test_ties_are_ordered_as_by_trec_eval(retrieved, scores):
         assert len(set(joined.y_score[positions])) == len(positions)
 
 
+INFINITE = {  # the scores of a query, and the scores after a join
+    "below the lowest": ([3.0, -math.inf, 1.0, -math.inf], [3.0, 0.0, 1.0, 0.0]),
+    "rounded": ([1e20, -math.inf], [1e20, np.nextafter(1e20, 0)]),
+    "nothing below": ([-math.inf, -math.inf], [0.0, 0.0]),
+    "infinite": ([math.inf, -math.inf], [math.inf, 0.0]),
+}
+
+
+@pytest.mark.parametrize("scores, expected", INFINITE.values(), ids=INFINITE)
+def test_documents_of_a_run_with_the_score_minus_infinity_rank_last(scores, expected):
+    names = list("abcd"[: len(scores)])
+    qrels = {"q1": {"e": 1, "a": 2}, "q2": {"a": 1}}
+    run = {"q1": dict(zip(names, scores, strict=True)), "q2": {"a": -1.0}}
+    text = "".join(f"{q} Q0 {d} 0 {s} tag\n" for q in run for d, s in run[q].items())
+    columns = {
+        "qid": [q for q in run for _ in run[q]],
+        "docno": [d for q in run for d in run[q]],
+        "score": [s for q in run for s in run[q].values()],
+    }
+    for form in (run, read_run(io.BytesIO(text.encode())), columns):
+        joined = join_run(qrels, form)
+        assert joined.y_score.tolist() == [*expected, -math.inf, -1.0]  # "e" was not retrieved
+        judged = join_judgments({"judge": qrels}, {"run": form})
+        found = dict(zip(judged.doc_id[judged.qid == "q1"], judged.y_scores["run"], strict=False))
+        assert [found[name] for name in names] == expected and found["e"] == -math.inf
+        ordered = join_run(qrels, form, ties="trec")
+        ranked = ordered.doc_id[np.lexsort((-ordered.y_score, ordered.qid))].tolist()
+        by_trec = sorted(zip(scores, names, strict=True), reverse=True)
+        assert ranked == [*(name for _, name in by_trec), "e", "a"]
+
+
+def test_values_of_scores_of_minus_infinity_equal_trec_eval():
+    rng, ids = np.random.default_rng(0), [f"d{i}" for i in range(12)]
+    qrels, run = (
+        {
+            f"q{i}": dict(zip(rng.permutation(ids)[:8].tolist(), numbers.tolist(), strict=True))
+            for i, numbers in enumerate(rows)
+        }
+        for rows in (rng.integers(0, 3, (50, 8)), rng.choice([-math.inf, -1.0, 0.5], (50, 8)))
+    )
+    names = ["map", "ndcg", "recip_rank", "P_5", "bpref", "num_ret"]
+    evaluator = peer("pytrec_eval").RelevanceEvaluator(qrels, {*names, "P.5"} - {"P_5"})
+    theirs = evaluator.evaluate(run)
+    evaluation = sg.evaluate_runs(qrels, {"run": run}, names, names="trec_eval")["run"]
+    for name, values in zip(names, evaluation.per_query.values(), strict=True):
+        np.testing.assert_allclose(values, [theirs[q][name] for q in evaluation.query_ids])
+
+
 def test_numeric_ids_order_ties_as_strings():
     qrels = {"query": [1, 1, 1], "document": [9, 10, 100], "grade": [1, 0, 0]}
     joined = join_run(qrels, {**qrels, "score": [0, 0, 0]}, ties="trec")
