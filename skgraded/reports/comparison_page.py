@@ -1,6 +1,8 @@
 """The HTML page of a comparison."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -8,6 +10,9 @@ from skgraded.reports import comparison_view as view
 from skgraded.writing import charts, sentences, text
 from skgraded.writing.columns import PageTable, group_rows, select_rows
 from skgraded.writing.pages import MAX_QUERIES, render
+
+if TYPE_CHECKING:
+    from skgraded.reports.comparison import Comparison
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
 MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
@@ -23,7 +28,7 @@ SECTIONS = {
 class ComparisonPage(NamedTuple):
     """The page of a Comparison."""
 
-    comparison: Any
+    comparison: Comparison
     title: str | None
 
     def html(self) -> str:
@@ -63,7 +68,7 @@ class ComparisonPage(NamedTuple):
         )
 
 
-def _describe_comparison(comparison: Any) -> str:
+def _describe_comparison(comparison: Comparison) -> str:
     """Describe the comparison and its test in the text below the title."""
     against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
     weighted = ", weighted" if comparison.is_weighted else ""
@@ -75,7 +80,7 @@ def _describe_comparison(comparison: Any) -> str:
     return lead
 
 
-def _tabulate_leaderboard(board: Any) -> PageTable:
+def _tabulate_leaderboard(board: view.Leaderboard) -> PageTable:
     columns: list[list[Any]] = [
         [
             {"letter": board.letters[name], "name": name, "is_baseline": name == board.baseline}
@@ -97,7 +102,7 @@ def _tabulate_leaderboard(board: Any) -> PageTable:
     return PageTable(note, headings, list(zip(*columns, strict=True)))
 
 
-def _group_sentences(comparison: Any) -> list[tuple[str, list[str], list[str]]]:
+def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
     """Return a title, visible sentences and collapsed sentences for each heading."""
     groups: dict[str, list[tuple[dict[str, Any], str]]] = {}
     for row, sentence in view.row_sentences(comparison):
@@ -111,7 +116,7 @@ def _group_sentences(comparison: Any) -> list[tuple[str, list[str], list[str]]]:
     return shown
 
 
-def _data_of_queries(comparison: Any, board: Any) -> dict[str, Any] | None:
+def _data_of_queries(comparison: Comparison, board: view.Leaderboard) -> dict[str, Any] | None:
     """Return the data for the table of queries; None with segments or without per-query values."""
     if comparison.per_query is None or comparison.segments is not None:
         return None

@@ -25,6 +25,8 @@ from skgraded.writing.text import Bound, label
 if TYPE_CHECKING:
     import pandas
 
+    from skgraded.reports.comparison import Comparison
+
 BETTER, WORSE = "▲", "▼"
 PAIR = ("system", "baseline")  # columns with the names of a pair
 LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # of a leader against another system
@@ -38,7 +40,7 @@ LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # of a leader against
 # Rows --------------------------------------------------------------------------------------------
 
 
-def headings_of(comparison: Any) -> list[str]:
+def headings_of(comparison: Comparison) -> list[str]:
     """Return a heading for each measure or, with segments, for each measure in each segment."""
     if comparison.segments is None:
         return list(comparison.measures)
@@ -49,7 +51,7 @@ def headings_of(comparison: Any) -> list[str]:
     ]
 
 
-def order_systems(comparison: Any) -> list[str]:
+def order_systems(comparison: Comparison) -> list[str]:
     """Return the systems in the order of the leaderboard: best system by the first measure first.
 
     Systems with equal means are in the order of their names. With segments, the first one decides.
@@ -58,7 +60,7 @@ def order_systems(comparison: Any) -> list[str]:
     return sorted(means, key=lambda name: (_or_lowest(-means[name]["mean"], math.inf), name))
 
 
-def _means_by_heading(comparison: Any) -> list[dict[str, dict[str, Any]]]:
+def _means_by_heading(comparison: Comparison) -> list[dict[str, dict[str, Any]]]:
     """Return the rows of `Comparison.means` under each heading, keyed by system."""
     groups = group_rows(comparison.means, "measure", "segment")
     return [
@@ -67,7 +69,7 @@ def _means_by_heading(comparison: Any) -> list[dict[str, dict[str, Any]]]:
     ]
 
 
-def rank_rows(comparison: Any, *, in_text: bool = False) -> Rows:
+def rank_rows(comparison: Comparison, *, in_text: bool = False) -> Rows:
     """Return the rows of each measure in leaderboard order, and their ``heading``.
 
     Without a baseline, and `in_text`, `system` is the better of the two systems in each row.
@@ -90,7 +92,7 @@ def rank_rows(comparison: Any, *, in_text: bool = False) -> Rows:
     return select_rows(rows, np.lexsort([*keys, heading]))
 
 
-def select_columns(comparison: Any, rows: Rows) -> dict[str, list[Any]]:
+def select_columns(comparison: Comparison, rows: Rows) -> dict[str, list[Any]]:
     """Return the columns for Markdown, LaTeX and pages, without uninformative columns."""
     hidden = {name for name in rows if not is_in(name, "frame")} | {"ci_method"}
     if comparison.baseline is not None:
@@ -111,7 +113,7 @@ def select_columns(comparison: Any, rows: Rows) -> dict[str, list[Any]]:
 # Text --------------------------------------------------------------------------------------------
 
 
-def row_sentences(comparison: Any) -> list[tuple[dict[str, Any], str]]:
+def row_sentences(comparison: Comparison) -> list[tuple[dict[str, Any], str]]:
     """Return pairs (row, sentence); significant rows of each measure come first."""
     level, is_tested = comparison.level, comparison.test is not None
     corrections = {name: describe_correction(comparison, name) for name in comparison.measures}
@@ -121,7 +123,7 @@ def row_sentences(comparison: Any) -> list[tuple[dict[str, Any], str]]:
     ]
 
 
-def describe_correction(comparison: Any, measure: str) -> str:
+def describe_correction(comparison: Comparison, measure: str) -> str:
     """Return a phrase about the correction for a measure's tests, or "" for a single test."""
     p_values, family = comparison.rows["p_value"], ""
     if comparison.family == "measure" and len(comparison.measures) > 1:
@@ -135,14 +137,14 @@ def describe_correction(comparison: Any, measure: str) -> str:
     return f" with {words} over {n_tests} tests{family}"
 
 
-def describe_procedure(comparison: Any) -> str:
+def describe_procedure(comparison: Comparison) -> str:
     """Name the test and, for several tests, the correction and its family."""
     if comparison.test is None:
         return "no test"
     return TESTS[comparison.test].words + describe_correction(comparison, comparison.measures[0])
 
 
-def caveats(comparison: Any) -> list[str]:
+def caveats(comparison: Comparison) -> list[str]:
     """Report systems that lack values, different shares of judged documents, and empty results."""
     judged = sentences.caveats(
         comparison.systems,
@@ -153,7 +155,7 @@ def caveats(comparison: Any) -> list[str]:
     return [*describe_lacking(comparison), *judged]
 
 
-def describe_lacking(comparison: Any) -> list[str]:
+def describe_lacking(comparison: Comparison) -> list[str]:
     """Report the systems without a value for some queries of other systems."""
     lacking = {
         heading: [name for name, row in rows.items() if row["lacks_values"]]
@@ -164,7 +166,7 @@ def describe_lacking(comparison: Any) -> list[str]:
     return sentences.describe_lacking({key: names for key, names in lacking.items() if names})
 
 
-def describe_size(comparison: Any) -> str:
+def describe_size(comparison: Comparison) -> str:
     """Return the numbers of queries and segments as text."""
     text = sentences.count_queries(comparison.n_queries)
     if comparison.segments is not None:
@@ -238,7 +240,7 @@ class Leaderboard(Table):
         return f"{tables.aligned(self._shown())}\n{self.note}"
 
 
-def leaderboard_of(comparison: Any) -> Leaderboard:
+def leaderboard_of(comparison: Comparison) -> Leaderboard:
     """Create the leaderboard of a comparison, with one column per heading."""
     systems, baseline = comparison.systems, comparison.baseline
     headings, order = headings_of(comparison), order_systems(comparison)

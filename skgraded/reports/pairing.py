@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.words import lowest_ids, plain_list
 from skgraded.stats.intervals import ROUNDING
+
+if TYPE_CHECKING:
+    from skgraded.reports.summary import Summary
+    from skgraded.reports.system_summaries import Summaries
 
 
 class Paired(NamedTuple):
@@ -163,7 +167,9 @@ def refuse_different_parts(parts: list[Any]) -> None:
     refuse_other_settings({f"part {i}": part for i, part in enumerate(parts)})
 
 
-def refuse_other_settings(reports: Mapping[str, Any], may_have_weights: bool = False) -> None:
+def refuse_other_settings(
+    reports: Mapping[str, Summary | Summaries], may_have_weights: bool = False
+) -> None:
     """Raise a ValueError if Summaries, keyed by name, have settings that change their meaning.
 
     If `may_have_weights`, equal weights are treated like no weights.
@@ -188,11 +194,11 @@ def refuse_other_settings(reports: Mapping[str, Any], may_have_weights: bool = F
             )
 
 
-def has_unequal_weights(summary: Any) -> bool:
+def has_unequal_weights(summary: Summary) -> bool:
     """Return whether at least two queries of a Summary have different weights."""
     return any(tally.moments.has_unequal_weights for tally in summary.tallies.values())
 
 
-def _single(report: Any) -> Any:
+def _single(report: Summary | Summaries) -> Summary:
     """Return a Summary of one system; all systems have the same queries and settings."""
     return next(iter(report.systems.values())) if hasattr(report, "systems") else report

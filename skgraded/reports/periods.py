@@ -156,14 +156,14 @@ def compare_periods(
     return frame.drop(columns=[name for name in OPTIONAL if frame[name].isna().all()])
 
 
-def _systems_of(report: Any) -> dict[Any, Summary]:
+def _systems_of(report: Summary | Summaries) -> dict[Any, Summary]:
     """Return the Summary of each system; the key of a Summary is None."""
     return {None: report} if isinstance(report, Summary) else report.systems
 
 
 def _check_summaries(summaries: Mapping[str, Any]) -> None:
     """Raise an error unless all reports have the same systems and measures, but other labels."""
-    first: Any = next(iter(summaries.values()), None)
+    first = next(iter(summaries.values()), None)
     name_of_label: dict[str, str] = {}
     for name, summary in summaries.items():
         if not isinstance(summary, (Summary, Summaries)):
@@ -186,18 +186,21 @@ def _check_summaries(summaries: Mapping[str, Any]) -> None:
     refuse_other_settings(summaries, may_have_weights=True)
 
 
-def _paired_segments(before: Any, after: Any, by: str | None) -> dict[Any, tuple[Any, Any]]:
+def _paired_segments(
+    before: Summary | Summaries, after: Summary | Summaries, by: str | None
+) -> dict[Any, tuple[Any, Any]]:
     """Return pairs of Summaries keyed by segment; without `by`, the only key is None."""
     if by is None:
         return {None: (before, after)}
     for name, summary in (("before", before), ("after", after)):
         if summary.by != by:
             raise ValueError(f"by must be {summary.by!r}, as in the Summary {name!r}; got {by!r}.")
-    shared = [segment for segment in before.segments if segment in after.segments]
+    early, late = before.segments or {}, after.segments or {}
+    shared = [segment for segment in early if segment in late]
     if not shared:
         raise ValueError("The Summaries have no segment in common.")
     refuse_too_many(shared)
-    return {segment: (before.segments[segment], after.segments[segment]) for segment in shared}
+    return {segment: (early[segment], late[segment]) for segment in shared}
 
 
 # Many days ---------------------------------------------------------------------------------------

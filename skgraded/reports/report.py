@@ -27,12 +27,15 @@ from skgraded.writing.text import undefined_note, utf8
 if TYPE_CHECKING:
     import pandas
 
+    from skgraded.reports.evaluation import Evaluation
+    from skgraded.reports.summary import Summary
+
 
 MAX_ROWS, MAX_TEXT = 40, 1000  # rows and characters that a notebook shows
 
 
 def means_rows(
-    report: Any, intervals: Mapping[str, ConfidenceInterval], method: str = "t"
+    report: Evaluation | Summary, intervals: Mapping[str, ConfidenceInterval], method: str = "t"
 ) -> list[dict[str, Any]]:
     """Return the means and intervals of an Evaluation or a Summary, one row per measure."""
     return [
@@ -50,13 +53,13 @@ def means_rows(
     ]
 
 
-def means_text(report: Any) -> str:
+def means_text(report: Evaluation | Summary) -> str:
     """Return the means of an Evaluation or a Summary, and a note if many queries are undefined."""
     means = ", ".join(f"{name}={value:.4f}" for name, value in report.mean().items())
     return "; ".join(filter(None, [means, undefined_note(report.n_undefined, report.n_queries)]))
 
 
-def plain_numbers(report: Any) -> dict[str, Any]:
+def plain_numbers(report: Evaluation | Summary) -> dict[str, Any]:
     """Return the means, with None for nan, and the counts of an Evaluation or a Summary."""
     means = {name: None if mean != mean else mean for name, mean in report.mean().items()}
     return {
@@ -79,7 +82,7 @@ def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
     return name
 
 
-def check_kind(report: Any, kind: type, name: str) -> None:
+def check_kind(report: object, kind: type, name: str) -> None:
     """Raise a TypeError if a report is not of this class."""
     if not isinstance(report, kind):
         raise TypeError(f"{name} must have the type {kind.__name__}; got {type(report).__name__}.")
@@ -219,11 +222,11 @@ class Report(Table):
 # Fields ------------------------------------------------------------------------------------------
 
 
-def have_equal_content(first: Any, second: Any) -> bool:
+def have_equal_content(first: object, second: object) -> bool:
     """Return whether two values of a field are equal; nan equals nan."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
-        equal_nan = np.asarray(first).dtype.kind == np.asarray(second).dtype.kind == "f"
-        return np.array_equal(first, second, equal_nan=equal_nan)
+        one, other = np.asarray(first), np.asarray(second)
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
     if isinstance(first, dict) and isinstance(second, dict):
         return list(first) == list(second) and have_equal_content(
             [*first.values()], [*second.values()]

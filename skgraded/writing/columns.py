@@ -59,7 +59,9 @@ def is_in(name: str, output: str) -> bool:
     return OUTPUTS.index(output) <= OUTPUTS.index(narrowest)
 
 
-def select_rows(rows: Mapping[str, np.ndarray], positions: Any) -> dict[str, np.ndarray]:
+def select_rows(
+    rows: Mapping[str, np.ndarray], positions: np.ndarray | slice
+) -> dict[str, np.ndarray]:
     """Select rows of a table of columns."""
     return {name: column[positions] for name, column in rows.items()}
 
@@ -75,7 +77,7 @@ def group_rows(rows: Mapping[str, np.ndarray], *names: str) -> dict[Any, np.ndar
     return {key: np.array(positions) for key, positions in groups.items()}
 
 
-def swap_systems(rows: Mapping[str, np.ndarray], is_swapped: Any) -> dict[str, np.ndarray]:
+def swap_systems(rows: Mapping[str, np.ndarray], is_swapped: np.ndarray) -> dict[str, np.ndarray]:
     """Swap the two systems in some rows of a comparison."""
     swapped = {}
     for name, column in rows.items():

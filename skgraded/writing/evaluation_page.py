@@ -1,7 +1,9 @@
 """The HTML page of an Evaluation or a Summary."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +11,9 @@ from skgraded._input.words import counted
 from skgraded.writing import text
 from skgraded.writing.columns import PageTable
 from skgraded.writing.pages import MAX_QUERIES, render
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +26,7 @@ class EvaluationPage:
     """
 
     title: str
-    summary: Any
+    summary: pandas.DataFrame
     level: float
     n_queries: int
     is_weighted: bool
@@ -29,7 +34,7 @@ class EvaluationPage:
     per_query: dict[str, np.ndarray]
     undefined: dict[str, np.ndarray]
     weights: np.ndarray | None = None
-    segments: Any = None
+    segments: pandas.DataFrame | None = None
     is_sample: bool = False
     judged: dict[str, float] = field(default_factory=dict)  # share of judged documents, such as @10
     n_unanswered: int = 0  # number of queries for which nothing was retrieved
@@ -82,7 +87,7 @@ class EvaluationPage:
         return {"ids": text.labels(self.query_ids[kept]), "columns": columns}
 
 
-def _means_table(frame: Any, level: float) -> PageTable:
+def _means_table(frame: pandas.DataFrame, level: float) -> PageTable:
     by_segment = "segment" in frame
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "

@@ -1,11 +1,13 @@
 """Format tables as text, Markdown, LaTeX and CSV, or convert them to pandas DataFrames."""
 
+from __future__ import annotations
+
 import math
 import numbers
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from skgraded._input.door import whole_number
 from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
 from skgraded.writing.text import DIGITS, Bound
+
+if TYPE_CHECKING:
+    import pandas
 
 _MARKDOWN = str.maketrans(
     {
@@ -61,6 +66,9 @@ class Marked(NamedTuple):
     interval: Interval = Interval(math.nan, math.nan)
 
 
+Tabular: TypeAlias = "Grid | list[dict[str, Any]] | dict[str, Any] | pandas.DataFrame"
+
+
 class Grid(NamedTuple):
     """A table as column names and rows of cells."""
 
@@ -68,7 +76,7 @@ class Grid(NamedTuple):
     rows: list[list[Any]]
 
     @classmethod
-    def of(cls, table: Any) -> "Grid":
+    def of(cls, table: Tabular) -> Grid:
         """Create a Grid from a frame, a dict of columns, or a list of dicts with equal keys."""
         if isinstance(table, Grid):
             return table
@@ -99,7 +107,7 @@ def frame(data: Any, **settings: Any) -> Any:
     return pd.DataFrame(data, **settings)
 
 
-def markdown(table: Any) -> str:
+def markdown(table: Tabular) -> str:
     """Format a table as Markdown; floats have four decimals. See `Grid.of` for `table`."""
     grid = Grid.of(table)
     text = _as_text(grid, safe_in_markdown, best="**{}**", with_interval="{} {}".format)
@@ -115,7 +123,7 @@ def markdown(table: Any) -> str:
 
 
 def latex(
-    table: Any, *, caption: str | None = None, label: str | None = None, digits: int = DIGITS
+    table: Tabular, *, caption: str | None = None, label: str | None = None, digits: int = DIGITS
 ) -> str:
     """Format a table as LaTeX; see `Grid.of` and `Table.to_latex`."""
     grid, digits = Grid.of(table), whole_number(digits, "digits", 0)
@@ -138,7 +146,7 @@ def latex(
         )
 
 
-def aligned(table: Any) -> str:
+def aligned(table: Tabular) -> str:
     """Format a table with left-aligned names and decimal-aligned numbers; see `Grid.of`."""
     grid = Grid.of(table)
     text = _as_text(grid, str, best="*{}")
@@ -162,7 +170,7 @@ def _justified(cells: list[str], width: int, is_number: bool) -> list[str]:
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in cells]
 
 
-def csv(frame: Any, path: str | Path | None = None) -> str | None:
+def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
     """Write a frame as CSV without its index, or return the text if `path` is None."""
     if path is None:
         return frame.to_csv(index=False, na_rep="nan")
@@ -181,7 +189,7 @@ def _as_text(
 ) -> Grid:
     """Convert cells to safe text; `best` and `mark` are patterns, None omits the intervals."""
 
-    def shown(cell: Any) -> str:
+    def shown(cell: object) -> str:
         if isinstance(cell, Interval):  # its brackets need no escape
             return cell_text(cell, digits)
         if not isinstance(cell, Marked):
@@ -197,7 +205,7 @@ def _as_text(
     return Grid([safe(cell_text(name)) for name in grid.names], rows)
 
 
-def cell_text(cell: Any, digits: int = DIGITS) -> str:
+def cell_text(cell: object, digits: int = DIGITS) -> str:
     """Format a cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(cell.limit, digits)}"

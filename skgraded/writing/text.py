@@ -19,7 +19,7 @@ class Bound(NamedTuple):
     limit: float
 
 
-def label(name: Any) -> str:
+def label(name: object) -> str:
     """Return a query id, a system or a measure as text."""
     if isinstance(name, tuple):  # repr would contain NumPy's types
         name = tuple(map(plain, name))

@@ -33,7 +33,7 @@ def test_groups_with_identical_values():
     assert gap_between([0.1] * 2, [0.3] * 3).interval(0.95) == pytest.approx((-0.2, -0.2))
     # A sign test of two identical values has the p-value 2 / 2².
     assert gap_between([0.1] * 2, [5, 5.001] * 50).p_value == 2 / 2**2
-    assert np.isnan(gap_between([0.1], [0.2, 0.3])).p_value
+    assert np.isnan(gap_between([0.1], [0.2, 0.3]).p_value)
     assert np.isnan(gap_between([0.1], [0.2, 0.3]).interval(0.95)).all()
 
 
