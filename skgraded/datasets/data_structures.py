@@ -52,7 +52,6 @@ def entries_of(
     source: Any,
     side: str,
     name: str | None = None,
-    stacklevel: int = 3,
     allow_empty: bool = False,
 ) -> Entries:
     """Convert qrels or a run to Entries called `name`; errors contain `side` ("qrels" or "run").
@@ -65,7 +64,7 @@ def entries_of(
     entries = entries.without_repeats() if side == "qrels" else entries.refuse_repeats()
     entries = replace(entries, source=name or side)
     if side == "qrels" and not isinstance(source, Bunch):  # read_qrels has already warned
-        entries.warn_of_negative(stacklevel + 1)
+        entries.warn_of_negative()
     return entries
 
 

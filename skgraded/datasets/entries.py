@@ -1,7 +1,6 @@
 """Entries of qrels and runs, and detection of repeated documents."""
 
 import itertools
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.queries import rows_by_query
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array, plain, plain_list
 
 PIECE = 1 << 14  # approximate number of rows per piece; a piece fits in the CPU cache
@@ -83,18 +83,17 @@ class Entries:
         below = np.where(np.isinf(lowest), 0.0, np.maximum(below, np.finfo(float).min))
         return np.where(is_last, below[self.query_codes], scores)
 
-    def warn_of_negative(self, stacklevel: int = 4) -> None:
+    def warn_of_negative(self) -> None:
         """Warn about negative grades, which mean "not judged" in trec_eval."""
         is_negative = self.numbers < 0
         if is_negative.any():
             row = int(np.argmax(is_negative))
-            warnings.warn(
+            warn_user(
                 f"{self.source}: {is_negative.sum()} of {len(is_negative)} grades are negative, "
                 f'which means "not judged"; the first is {self.numbers[row]:g} for '
                 f"{self.pair(row)}. Measures that accept unjudged documents receive NaN for them, "
                 "and all others 0. If these are grades on a scale below 0, subtract the grade that "
-                "means irrelevant.",
-                stacklevel=stacklevel,
+                "means irrelevant."
             )
 
     def refuse_empty(self, allow_empty: bool = False) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 
 from skgraded._input.door import choice_validator
 from skgraded._input.queries import rows_by_query
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries, finder, numbered
@@ -130,12 +130,11 @@ def join_run(
     )
     if missing is None and joined.missing.any():
         first = plain(judgments.query_ids[np.argmax(joined.missing)])
-        warnings.warn(
+        warn_user(
             f"{joined.missing.sum()} of {len(joined.missing)} judged queries are missing from the "
             f"run (the first is {first!r}) and are left out, so means describe only the other "
             "queries. Pass missing='count' to count them as empty rankings, or missing='skip' to "
-            "leave them out without this warning.",
-            stacklevel=2,
+            "leave them out without this warning."
         )
     document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
@@ -204,7 +203,7 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     for i, rows in enumerate(sources[1:], 1):
         known = pair[: n_judged if i >= len(judges) else sizes[0]]
         if not np.isin(parts[i], known).any():
-            _warn_of_disjoint(rows, first, stacklevel=3)
+            _warn_of_disjoint(rows, first)
     order = np.argsort(query, kind="stable")
     order = order[np.isin(query[order], query[pair[:n_judged]])]
     columns = []
@@ -242,7 +241,7 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
     rows = {}
     for name, source in sources.items():
         try:
-            rows[name] = entries_of(source, side, f"{argument}[{name!r}]", stacklevel=4)
+            rows[name] = entries_of(source, side, f"{argument}[{name!r}]")
             if side == "qrels":
                 rows[name] = rows[name].without(np.flatnonzero(rows[name].numbers < 0))
         except (TypeError, ValueError) as error:
@@ -270,18 +269,17 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
             )
 
 
-def _warn_of_disjoint(rows: Entries, judgments: Entries, stacklevel: int = 4) -> None:
+def _warn_of_disjoint(rows: Entries, judgments: Entries) -> None:
     """Warn that no document of a query is judged, with an id of each side; empty runs are valid."""
     codes = finder(judgments.query_ids)(rows.query_ids)[rows.query_codes]
     if codes.max(initial=-1) < 0 or not len(judgments.numbers):
         return
     row = int(np.argmax(codes >= 0))
     judged = int(np.argmax(judgments.query_codes == codes[row]))
-    warnings.warn(
+    warn_user(
         f"{rows.source} contains no judged document of any query: for query {rows.query(row)!r}, "
         f"it contains {plain(rows.document[row])!r}, and {judgments.source} contains "
-        f"{plain(judgments.document[judged])!r}. Do the ids belong to the same collection?",
-        stacklevel=stacklevel,
+        f"{plain(judgments.document[judged])!r}. Do the ids belong to the same collection?"
     )
 
 

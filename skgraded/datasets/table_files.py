@@ -3,7 +3,6 @@
 import csv
 import io
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -15,6 +14,7 @@ from skgraded._input.door import grades_as_given, scores_as_given
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import refuse_unknown
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
 from skgraded.datasets.data_structures import CHECK, choose_columns
 from skgraded.datasets.entries import Entries, name_rows
@@ -83,10 +83,9 @@ def entries_of_table(
         first = name_rows(lines)(int(lacks_grade.argmax()))
         if lacks_grade.all():
             raise ValueError(f"{path}: no row contains a grade; the first is {first}.")
-        warnings.warn(
+        warn_user(
             f"{path}: {lacks_grade.sum()} of {len(numbers)} rows contain no grade and are left "
-            f"out; the first is {first}.",
-            stacklevel=5,  # the caller of read_qrels
+            f"out; the first is {first}."
         )
         rows = np.flatnonzero(~lacks_grade)
         queries, documents, numbers = queries[rows], documents[rows], numbers[rows]
