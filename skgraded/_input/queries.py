@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from skgraded._input.words import (
     plain,
     plain_list,
     refuse_unwritable,
+    sorted_positions,
 )
 from skgraded._kernels import layout
 
@@ -79,12 +81,16 @@ def _number_blocks(qid: Any, n: int | None, expected: str | None, name: str) -> 
 
 
 def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return one id per row or, if the ids cannot be sorted, one code per row."""
+    """Return one id per row or, if `<` does not order all ids, its number in sorted order."""
+    order = sorted_positions(ids)
     try:
-        np.unique(ids)
-    except TypeError:
-        return codes
-    return ids[codes]
+        if ids.dtype.kind != "O" or all(low < high for low, high in pairwise(ids[order])):
+            return ids[codes]
+    except TypeError:  # ids of several types
+        pass
+    numbers = np.empty(len(ids), dtype=np.intp)
+    numbers[order] = np.arange(len(ids))
+    return numbers[codes]
 
 
 def group_sizes(group: Any, n: int, expected: str = "y_true") -> np.ndarray:

@@ -122,7 +122,14 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-# Order of ids of any type, for lists that do not depend on the order of the rows ------------------
+# Order of ids of any type, for results that do not depend on the order of the rows ----------------
+
+
+def sorted_positions(ids: np.ndarray) -> np.ndarray:
+    """Return the positions of all ids in sorted order; ids of several types are sorted by type."""
+    if ids.dtype.kind == "O" and set(map(type, ids)) != {str}:
+        ids = object_array(list(map(order_of, ids)))
+    return np.argsort(ids, kind="stable")
 
 
 def lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
@@ -137,6 +144,7 @@ def lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
 
 def order_of(query: Any) -> tuple[str, Any]:
     """Return a sort key for ids of any type: the name of the type, then the value."""
+    query = plain(query)
     if isinstance(query, tuple):
         return "tuple", tuple(map(order_of, query))
     if isinstance(query, (numbers.Real, Decimal)):

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
+from skgraded._input.words import sorted_positions
 from skgraded.boosting.metric import has_value, read_predictions
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
 from skgraded.judgments import Judgments
@@ -146,7 +147,8 @@ def _splits(
             f"{n_queries}, with n_samples={len(query_of_row)}. Pass more queries, or set "
             "early_stopping=False."
         )
-    order = check_random_state(ranker.random_state).permutation(n_queries)
+    rng = check_random_state(ranker.random_state)
+    order = sorted_positions(queries.ids)[rng.permutation(n_queries)]
     fold_of_query = np.ones(n_queries, dtype=int)
     if kind == "folds":
         fold_of_query[order] = np.arange(n_queries) % n_folds

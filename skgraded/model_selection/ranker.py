@@ -117,7 +117,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         validation queries, for the best number of rounds. An int `early_stopping` always does this.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing the queries to hold out, or the folds; an int makes every fit draw the same
-        queries. `estimator` has a separate seed.
+        queries, in any row order. `estimator` has a separate seed.
     grades : {"level", "gain"}, default="level"
         How rankers that optimize NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
         ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other

@@ -8,6 +8,7 @@ import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.queries import query_codes
+from skgraded._input.words import sorted_positions
 from skgraded.stats.intervals import CHECK_LEVEL, check_rng
 
 MOST = 10_000_000  # maximum number of queries; effects that require more are rejected
@@ -68,7 +69,8 @@ def sample_queries(
     Returns
     -------
     ndarray of shape (n,)
-        The drawn ids, in the order of `query_ids`. Each subset of n queries is equally likely.
+        The drawn ids, sorted. Each subset of n queries is equally likely. It does not depend on
+        the order of `query_ids`.
 
     Raises
     ------
@@ -86,7 +88,8 @@ def sample_queries(
     check_rng(rng)
     if n > len(distinct):
         raise ValueError(f"n is {n}, but query_ids contains only {len(distinct)} distinct queries.")
-    return distinct[np.sort(np.random.default_rng(rng).choice(len(distinct), n, replace=False))]
+    drawn = np.random.default_rng(rng).choice(len(distinct), n, replace=False)
+    return distinct[sorted_positions(distinct)[np.sort(drawn)]]
 
 
 def _power(effect: float, n: int, level: float) -> float:

@@ -624,7 +624,7 @@ def shared(kind):
     return validate(qid=kind(QID[REST]), qid_val=kind(np.where(QID[EVAL] == 17, 7, QID[EVAL])))
 
 
-HELD = list(dict.fromkeys(QID.tolist()))[np.random.RandomState(0).permutation(24)[0]]
+HELD = np.unique(QID)[np.random.RandomState(0).permutation(24)[0]]
 SPLITTER = "early_stopping must be True, False, an integer ≥ 2 or a splitter"
 LATEST = QueryTimeSeriesSplit(4, time="words", qid="query_id")
 

@@ -1,12 +1,14 @@
 """QueryKFold and QueryTimeSeriesSplit, and scorers that read the query column of a ranker."""
 
 import pickle
+from functools import wraps
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from lightgbm import LGBMRegressor
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
@@ -73,6 +75,53 @@ def test_times_are_split_as_by_scikit_learn(settings, day_of):
     assert rows_of(splitter.split(X)) == expected
     for train, test in splitter.split(X):
         assert days[train].max() < days[test].min()
+
+
+IDS = {
+    "numbers": lambda query: query,
+    "text": str,
+    "two types": lambda query: query if query % 2 else str(query),
+    "tuples of two types": lambda query: ("a" if query % 3 else 1, query),
+    "sets": lambda query: frozenset({query, 0}),
+}
+
+
+class Recorder(LGBMRegressor):
+    """Records the queries of each fit, which are the only feature."""
+
+    fits: list = []
+
+    @wraps(LGBMRegressor.fit)
+    def fit(self, X, y, **parameters):
+        Recorder.fits.append(set(X["number"]))
+        return super().fit(X, y, **parameters)
+
+
+@pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+@pytest.mark.parametrize("id_of", IDS.values(), ids=IDS)
+def test_permuting_the_rows_changes_no_fold(id_of):
+    _, y, numbers = sg.datasets.make_ranking(n_queries=20, random_state=0)
+    qid = pd.Series([id_of(query) for query in numbers.tolist()])
+
+    def folds_of(rows):
+        """Return the folds of all functions that divide queries into folds or hold some out."""
+        X, ids = pd.DataFrame({"number": numbers}).iloc[rows], qid.iloc[rows]
+        for settings in ({}, {"shuffle": True, "random_state": 0}):
+            for _, test in QueryKFold(4, qid, **settings).split(X):
+                yield set(numbers[rows][test])
+        cv = sg.cross_evaluate(Ridge(), X, y[rows], qid=ids, cv=4)
+        fold_of = dict(zip(cv.query_ids, cv.fold, strict=True))
+        yield [fold_of[id_of(query)] for query in range(20)]
+        Recorder.fits = []
+        for k in (True, 3):
+            settings = {"early_stopping": k, "validation_fraction": 0.3, "random_state": 0}
+            booster = Recorder(n_estimators=2, verbose=-1, n_jobs=1)
+            sg.QueryRanker(booster, **settings).fit(X, y[rows], qid=ids)
+        yield from Recorder.fits
+
+    expected = list(folds_of(np.arange(len(y))))
+    for seed in range(3):
+        assert list(folds_of(np.random.default_rng(seed).permutation(len(y)))) == expected
 
 
 # Six times in chronological order. As text, only the first and the last sort in this order.
