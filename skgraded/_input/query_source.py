@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +15,11 @@ from skgraded._input.words import did_you_mean, plain
 
 OR_ROUTING = "Alternatively, pass qid with metadata routing, which does not depend on X."
 KEEP = (
-    "A preceding step probably dropped, renamed or moved the column: in a ColumnTransformer, keep "
-    "it with remainder='passthrough', verbose_feature_names_out=False and "
+    "A preceding step probably dropped, renamed, moved or encoded the column: in a "
+    "ColumnTransformer, keep it with remainder='passthrough', verbose_feature_names_out=False and "
     f"set_output(transform='pandas'). {OR_ROUTING}"
 )
+PASS_ARRAY = " To pass an array, enable metadata routing and call fit(X, y, qid=qid)."
 NO_QID = (
     "{caller} got no qid: pass qid=qid, in a search after sklearn.set_config("
     "enable_metadata_routing=True) with search.fit(X, y, qid=qid) (cross_validate: params={{'qid': "
@@ -87,13 +89,15 @@ class QuerySource:
     def __init__(self, source: Any, name: str = "qid", is_required: bool = False) -> None:
         is_position = isinstance(source, numbers.Integral) and not isinstance(source, bool)
         self.is_column = is_position or isinstance(source, str)
-        self.is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
+        is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
+        self.is_series = is_series and name != "drop"
         self.is_in_X = self.is_column or self.is_series
         if not self.is_in_X and (source is not None or is_required):
+            other = "a pandas Series indexed by the row labels of X"
             raise TypeError(
-                f"{name} must be the name (str) or the position (int) of a column of X, or a "
-                f"pandas Series indexed by the row labels of X; got {type(source).__name__}. To "
-                "pass an array, enable metadata routing and call fit(X, y, qid=qid)."
+                f"{name} must be the name (str) or the position (int) of a column of X, or "
+                f"{'a list of these' if name == 'drop' else other}; got {type(source).__name__}."
+                f"{PASS_ARRAY if name == 'qid' else ''}"
             )
         self.source, self.name = source, name
 
@@ -114,9 +118,22 @@ class QuerySource:
         return cls(None)
 
     @classmethod
+    def of_drop(cls, drop: Any) -> list[Self]:
+        """Return the columns in the parameter `drop`, which may be one column, a list or None."""
+        keys = drop if isinstance(drop, (list, tuple)) else [] if drop is None else [drop]
+        return [cls(key, "drop", is_required=True) for key in keys]
+
+    @classmethod
     def of_argument(cls, qid: Any) -> Self:
         """Return the source for an argument that contains queries, or names a column of X."""
         return cls(qid if isinstance(qid, (str, numbers.Integral)) else None)
+
+    @property
+    def place(self) -> str:
+        """The place of the values in a message."""
+        if self.is_series:
+            return f"the Series {self.name}"
+        return f"{'the ' if isinstance(self.source, str) else ''}column {self.source!r}"
 
     def locate(self, table: Any) -> Self:
         """Return the source for this table, and for tables with this column at another position."""
@@ -160,8 +177,8 @@ class QuerySource:
         if position is None:
             raise ValueError(f"X does not contain the column qid={self.source!r}. {KEEP}")
         values = tables.take_column(table, position)
-        if self.name == "qid" and not isinstance(self.source, str):
-            self._refuse_fractions(np.asarray(values))
+        if self.name == "qid":
+            self._refuse_fractions(values)
         return values
 
     def queries_of(self, X: Any, caller: str, qid: Any, group: Any = None) -> Any:
@@ -200,16 +217,24 @@ class QuerySource:
             )
         return self.source.iloc[positions]
 
-    def _refuse_fractions(self, queries: np.ndarray) -> None:
-        """Raise a ValueError if a column that was selected by position contains fractions."""
-        if queries.dtype.kind != "f":
+    def _refuse_fractions(self, values: Any) -> None:
+        """Raise a ValueError if a column contains numbers with fractions, which cannot be ids."""
+        kind = str(values.dtype).lower()
+        if not kind.startswith(("float", "double", "object")):
             return
-        fractional = np.isfinite(queries) & (queries != np.rint(queries))
-        if fractional.any():
+        values = np.asarray(values)
+        if values.dtype.kind == "f":
+            fractional = np.isfinite(values) & (values != np.rint(values))
+        else:
+            fractional = [
+                isinstance(x, (float, np.floating)) and isfinite(x) and x != round(x)
+                for x in values
+            ]
+        if np.any(fractional):
             row = int(np.argmax(fractional))
             raise ValueError(
-                f"qid is column {self.source} of X, but that column contains {queries[row]:g} in "
-                f"row {row}, which looks like a feature value. {KEEP}"
+                f"qid is {self.place} of X, but that column contains {values[row]:g} in row {row}, "
+                f"which looks like a feature value. {KEEP}"
             )
 
     def warn_of_partial_queries(self, X: Any, verb: str, stacklevel: int = 3) -> None:

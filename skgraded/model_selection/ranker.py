@@ -281,11 +281,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         table = as_table(X)
         self._queries = QuerySource(self.qid).locate(table)
-        dropped = self.drop if isinstance(self.drop, (list, tuple)) else [self.drop]
         sources = [
             self._queries,
             QuerySource(getattr(self.early_stopping, "qid", None)),
-            *(QuerySource(key, "drop") for key in dropped),
+            *QuerySource.of_drop(self.drop),
         ]
         self._removed_columns = locate_columns(table, sources)
         rows, queries = self._read(adapter, table, y, qid, sample_weight, group)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
+from skgraded._input.door import whole_number
 from skgraded._input.queries import query_codes, sortable_ids
 from skgraded._input.query_source import QuerySource
 from skgraded._input.words import is_missing, plain
@@ -129,8 +130,12 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     ) -> None:
         QuerySource(time, "time", is_required=True)
         QuerySource(qid, is_required=True)
-        self.n_splits, self.time, self.qid, self.gap = n_splits, time, qid, gap
-        self.test_size, self.max_train_size = test_size, max_train_size
+        self.n_splits, self.time, self.qid = n_splits, time, qid
+        self.gap = whole_number(gap, "gap", 0)
+        self.test_size = None if test_size is None else whole_number(test_size, "test_size", 1)
+        self.max_train_size = max_train_size
+        if max_train_size is not None:
+            self.max_train_size = whole_number(max_train_size, "max_train_size", 1)
         self._splitter()  # raises if n_splits is invalid
 
     def _splitter(self) -> Any:
@@ -143,12 +148,13 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
     def _units(self, X: Any) -> np.ndarray:
         codes, ids = query_codes(QuerySource(self.qid).read(X))
-        times = np.asarray(QuerySource(self.time, "time").read(X))
+        source = QuerySource(self.time, "time")
+        times = np.asarray(source.read(X))
         missing = [is_missing(time) for time in times] if times.dtype == object else times != times
         if np.any(missing):
             raise ValueError(f"time is missing in row {int(np.argmax(missing))} of X.")
         if times.dtype.kind in "UTO" and any(isinstance(time, str) for time in times):
-            times = _parse_times(times)
+            times = _parse_times(times, source.place)
         names, time_codes = np.unique(times, return_inverse=True)
         first = time_codes[np.unique(codes, return_index=True)[1]]  # of each query's first row
         differs = time_codes != first[codes]
@@ -162,7 +168,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         return times
 
 
-def _parse_times(texts: np.ndarray) -> np.ndarray:
+def _parse_times(texts: np.ndarray, place: str) -> np.ndarray:
     """Convert ISO 8601 text to times in UTC; reject other text, whose order may not be temporal."""
     import pandas as pd
 
@@ -171,8 +177,8 @@ def _parse_times(texts: np.ndarray) -> np.ndarray:
     if times.hasnans:
         row = int(np.argmax(times.isna()))
         raise ValueError(
-            f"Text in the column time must be in ISO 8601, such as '2026-11-28'; got "
-            f"{texts[row]!r} in row {row} of X. Convert the column with pd.to_datetime or, if it "
-            "contains numbers, with pd.to_numeric."
+            f"Text in {place} must be in ISO 8601, such as '2026-11-28'; got {texts[row]!r} in row "
+            f"{row} of X. Convert it with pd.to_datetime or, if it contains numbers, with "
+            "pd.to_numeric."
         )
     return times.tz_localize(None).to_numpy()

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from catboost import CatBoostRanker
@@ -68,6 +69,14 @@ MANY = [f"f{i}" for i in range(11)]
 def zeros(*columns):
     """A frame of two rows of zeros."""
     return pd.DataFrame(np.zeros((2, len(columns))), columns=list(columns))
+
+
+def in_pandas(dtype):
+    return zeros("score").assign(q=pd.Series([1, 1.5], dtype=dtype))
+
+
+def in_polars(dtype):
+    return pl.DataFrame({"score": [0, 0], "q": pl.Series([1, 1.5], dtype=dtype)})
 
 
 def find(qid, X):
@@ -207,6 +216,18 @@ def test_a_scorer_cannot_be_made(call, error, message):
             lambda: find(0, np.array([[np.nan, 0.2], [1.5, 0.1]])),
             ValueError,
             "qid is column 0 of X, but that column contains 1.5 in row 1, which looks like a",
+        ),
+        *(
+            (
+                f"fractions in a column of {dtype}",
+                lambda make=make, dtype=dtype: find("q", make(dtype)),
+                ValueError,
+                "qid is the column 'q' of X, but that column contains 1.5 in row 1, which looks",
+            )
+            for make, dtype in (
+                *((in_pandas, dtype) for dtype in (float, "Float32", "double[pyarrow]", object)),
+                (in_polars, pl.Float64),
+            )
         ),
         (
             "missing query",
@@ -534,9 +555,9 @@ INTEGERS = "Grades in y must be integers ≤ {} for {}; got 2.5 in row 7.*{}"
                 f"drop={drop!r}",
                 lambda drop=drop: fitted(drop=drop),
                 TypeError,
-                "drop must be the name .str. or the position .int. of a column of X.*; got",
+                r"drop must be the name \(str\) .* of a column of X, or a list of these; got \w+\.$",
             )
-            for drop in (1.5, True, np.array([0]))
+            for drop in (1.5, True, np.array([0]), pd.Series(["words"]), [None], ["age", None])
         ),
         (
             "drop is misspelled",
@@ -902,8 +923,8 @@ def split_days(splitter, day=(1, 1, 2, 3)):
     return list(splitter.split(frame))
 
 
-def days_of(n_splits=2, time="day"):
-    return QueryTimeSeriesSplit(n_splits, time, "query")
+def days_of(n_splits=2, time="day", **settings):
+    return QueryTimeSeriesSplit(n_splits, time, "query", **settings)
 
 
 @table(
@@ -915,7 +936,23 @@ def days_of(n_splits=2, time="day"):
             TypeError,
             "time must be the name",
         ),
-        ("list of times", lambda: days_of(time=[1]), TypeError, "time must be the name"),
+        ("list of times", lambda: days_of(time=[1]), TypeError, r"^time must be .*; got list\.$"),
+        *(
+            (
+                f"{name}={value}",
+                lambda name=name, value=value: days_of(**{name: value}),
+                ValueError,
+                f"^{name} must be (an integer ≥|at least) {lowest}; got {value}",
+            )
+            for name, value, lowest in (
+                ("gap", -1, 0),
+                ("gap", 0.5, 0),
+                ("test_size", 0, 1),
+                ("test_size", -1, 1),
+                ("max_train_size", 0, 1),
+                ("max_train_size", -3, 1),
+            )
+        ),
         ("one fold", lambda: QueryKFold(1, "query"), ValueError, "n_splits"),
         ("no split", lambda: days_of(0), ValueError, "n_splits"),
         (
@@ -965,6 +1002,17 @@ def days_of(n_splits=2, time="day"):
             lambda: split_days(days_of(), (1, 1, None, 3)),
             ValueError,
             "time is missing in row 2",
+        ),
+        *(
+            (
+                f"text in {place}",
+                lambda time=time: split_days(
+                    days_of(time=time), [f"0{i}.10.2026" for i in range(4)]
+                ),
+                ValueError,
+                f"^Text in {place} must be in ISO 8601, .*; got '00.10.2026' in row 0",
+            )
+            for time, place in (("day", "the column 'day'"), (1, "column 1"))
         ),
         (
             "day of text is None",
