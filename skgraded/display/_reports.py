@@ -292,7 +292,8 @@ class QueryDifferenceDisplay(Display):
     differences : ndarray
         The differences, the largest first.
     wins, ties, losses : int
-        Numbers of queries where `system` is better, equal up to rounding errors, and worse.
+        Numbers of differences above 0, equal to 0 and below 0. In a comparison, differences of
+        values that are equal up to rounding errors are 0.
     wins_, losses_ : matplotlib.collections.PolyCollection
         Steps of wins and losses; the query at position i spans i to i + 1 on the axis.
     mean_line_, interval_ : matplotlib.lines.Line2D and matplotlib.patches.Patch

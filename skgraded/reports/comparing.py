@@ -112,7 +112,7 @@ def compare(
         - ``n_queries``: number of all queries (with `by`, of the segment),
         - ``n_defined``: number of queries with values for both systems and a positive weight,
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
-          up to rounding errors (1e-12, relative for values above 1), or worse,
+          up to rounding errors (see Notes), or worse,
         - ``n_undefined``: number of ties that are undefined for both systems; nan for Summaries,
         - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation
           (divisor n - 1) of the differences; 0 if all differences are 0, nan if it is infinite or
@@ -135,7 +135,10 @@ def compare(
 
     Notes
     -----
-    The tests use the n = ``n_defined`` per-query differences d with mean d̄:
+    The tests use the n = ``n_defined`` per-query differences d with mean d̄. Two values are equal
+    if they differ by at most 5e-13 times the larger one or the mean size of the row's values,
+    whichever is more. Then d is 0. Sizes of differences are compared in the same way. The unit of
+    the values therefore changes no count and no p-value.
 
     - "randomization" is Fisher's randomization test [1]_, which flips signs:
       p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips if there are at most
@@ -144,7 +147,6 @@ def compare(
       with ``permutation_type="samples"``.
     - "t" is ``scipy.stats.ttest_1samp``.
     - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults, which exclude differences of 0.
-      Differences are first rounded to 12 decimals.
     - "bootstrap" draws n values of d - d̄ with replacement, `n_resamples` times, and compares
       t = d̄ / s, where s is the standard deviation: p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples)
       ([2]_, section 16.4; [3]_; [4]_, eq. 4.11).

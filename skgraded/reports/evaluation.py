@@ -28,7 +28,7 @@ from skgraded.reports.report import (
     read_fields,
 )
 from skgraded.stats.intervals import ConfidenceInterval, check_settings, mean_interval
-from skgraded.stats.rounding import rounded, subtract
+from skgraded.stats.rounding import subtract
 from skgraded.writing import tables
 from skgraded.writing.json_text import (
     VERSION,
@@ -283,8 +283,7 @@ class Evaluation(Report):
 
         Queries are paired by id and remain in the order of this Evaluation; the weights are kept.
         A difference is undefined if either value is undefined, and nan if either value is nan. As
-        in `compare`, differences are rounded to 12 decimals, so that equal values have the
-        difference 0.
+        in `compare`, values that are equal up to rounding errors have the difference 0.
 
         Parameters
         ----------
@@ -303,7 +302,7 @@ class Evaluation(Report):
         paired = pairing.pair_evaluations({"self": self, "other": other})
         differences = Evaluation(
             paired.query_ids,
-            {name: rounded(subtract(*of_both)) for name, of_both in paired.per_query.items()},
+            {name: subtract(*of_both) for name, of_both in paired.per_query.items()},
             {name: np.logical_or(*of_both) for name, of_both in paired.undefined.items()},
             weights=paired.weights,
         )

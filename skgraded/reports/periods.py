@@ -19,7 +19,7 @@ from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors
 from skgraded.stats.corrections import CORRECTIONS, adjust, level_of_each, widen_to_zero
 from skgraded.stats.intervals import CHECK_LEVEL
-from skgraded.stats.rounding import signs
+from skgraded.stats.rounding import are_equal
 from skgraded.stats.welch import MeanGap, share_p_value
 from skgraded.writing import tables
 
@@ -348,4 +348,6 @@ def _chart(
 
 def _are_outside(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return which values are outside their limits by more than rounding errors."""
-    return (signs(values, lower) < 0) | (signs(values, upper) > 0)
+    is_within = (lower <= values) & (values <= upper) | np.isnan(lower + values)
+    size = np.maximum(np.abs(lower), np.abs(upper))
+    return ~(is_within | are_equal(values, lower, size) | are_equal(values, upper, size))

@@ -100,7 +100,8 @@ class Differences:
         return p_of_t(n, self.moments.mean / self.moments.standard_error)
 
     def _are_constant(self) -> bool:
-        return are_equal(self.moments.lowest, self.moments.highest)
+        size = float(max(abs(self.first), abs(self.second)) / self.moments.w)
+        return bool(are_equal(self.moments.lowest, self.moments.highest, size))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as numbers and texts for JSON."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import MeanEstimate, estimate_mean
-from skgraded.stats.rounding import TOLERANCE, rounded, subtract
+from skgraded.stats.rounding import subtract
 
 
 class PairedSample(NamedTuple):
@@ -17,7 +17,7 @@ class PairedSample(NamedTuple):
     ties: int
     losses: int
     n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
-    mean_difference: float  # computed from rounded differences
+    mean_difference: float
     deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
     estimate: MeanEstimate  # of the mean difference
 
@@ -29,13 +29,10 @@ def summarize_pair(
     n_undefined: int,
 ) -> PairedSample:
     """Summarize differences that contain no nan; `means` contains the means of both systems."""
-    exact = rounded(differences)
-    n, mean, deviation = len(exact), np.nan, 0.0
-    estimate = estimate_mean(differences, weights)
-    if n:
-        mean = float(np.average(exact, weights=weights))
-    if n > 1 and np.ptp(exact) > 0:
-        variance = np.average((exact - mean) ** 2, weights=weights) * n / (n - 1)
+    estimate, deviation = estimate_mean(differences, weights), 0.0
+    n, mean = estimate.n, estimate.mean
+    if n > 1 and np.ptp(differences) > 0:
+        variance = np.average((differences - mean) ** 2, weights=weights) * n / (n - 1)
         deviation = float(np.sqrt(variance))
     return PairedSample(
         *means,
@@ -54,14 +51,18 @@ def differences_by_query(
     *,
     merge: bool = False,
 ) -> np.ndarray:
-    """Subtract the baseline values; return nan where a value is missing or the weight is 0."""
-    differences = subtract(values, baseline_values, merge=merge)
-    return differences if weights is None else np.where(weights > 0, differences, np.nan)
+    """Subtract the baseline values; return nan where a value is missing or the weight is 0.
+
+    Queries are ties if and only if their difference is 0; see `subtract`.
+    """
+    if weights is not None:
+        values = np.where(weights > 0, values, np.nan)
+    return subtract(values, baseline_values, merge=merge)
 
 
 def count_outcomes(differences: np.ndarray) -> dict[str, int]:
-    """Count wins, ties and losses; differences that are 0 up to rounding are ties."""
-    wins, losses = (int(np.count_nonzero(x > TOLERANCE)) for x in (differences, -differences))
+    """Count wins, ties and losses: differences above, equal to and below 0."""
+    wins, losses = (int(np.count_nonzero(x > 0)) for x in (differences, -differences))
     return {"wins": wins, "ties": len(differences) - wins - losses, "losses": losses}
 
 

@@ -9,16 +9,20 @@ import numpy as np
 
 from skgraded._input.progress import unseen
 from skgraded.stats.intervals import BLOCK
-from skgraded.stats.rounding import TOLERANCE, are_equal, rounded
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
+SLACK = 1e-12  # rounding error of a sum of differences, as a share of the sum of their sizes
+WIDE = 1e9  # ratio of two differences from which on the slack of one could hide the other
 Seed = int | np.random.Generator
 Advance = Callable[[int], Any]  # advances a progress bar by a number of steps
 
 
 class PairedTest(NamedTuple):
-    """A paired test. Each row passed to its function `p` contains at least two differences."""
+    """A paired test. Each row passed to its function `p` contains at least two differences.
+
+    Differences that are equal up to rounding errors are exactly equal; see `subtract`.
+    """
 
     words: str  # its name within a sentence
     # p(rows, n_resamples, seed, advance) returns one p-value per row of differences, ignoring nan.
@@ -47,7 +51,7 @@ def p_values(
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)
-    differs = (np.abs(rows) > TOLERANCE).any(axis=1)
+    differs = np.nan_to_num(rows).any(axis=1)
     tested = np.flatnonzero((counting > 1) & differs)
     if len(tested):
         p[tested] = TESTS[test].p(rows[tested], n_resamples, seed, advance)
@@ -76,11 +80,7 @@ def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
 
 def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
     """Return whether the ranks of the differences favor the system with the lower mean."""
-    from scipy.stats import rankdata
-
-    differences = rounded(differences)
-    differences = differences[differences != 0]
-    return bool(rankdata(np.abs(differences)) @ np.sign(differences) * mean < 0)
+    return bool(_doubled_ranks(differences) @ np.sign(differences) * mean < 0)
 
 
 def _row_by_row(p_of_row: Callable[[np.ndarray], float]) -> Callable[..., list[float]]:
@@ -90,7 +90,7 @@ def _row_by_row(p_of_row: Callable[[np.ndarray], float]) -> Callable[..., list[f
 
 def _randomization(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
-    rows = np.where(np.abs(rows) > TOLERANCE, rows, 0.0)  # also replaces nan
+    rows = np.nan_to_num(rows)
     # Sign flips do not change zeros. Without zeros, the exact test is feasible for more rows.
     exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
     p = np.empty(len(rows))
@@ -109,15 +109,16 @@ def _p_of_flips(
     flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
-    slack: Any = 1e-12 * sizes.sum(axis=0)
+    slack: Any = SLACK * sizes.sum(axis=0)
     # The slack of huge differences can hide others. It then depends on the flips.
-    is_hiding = sizes.max() > 2 and slack.max() > 0.1 * sizes[sizes > 0].min()
+    smallest = np.where(sizes > 0, sizes, np.inf).min(axis=0)
+    is_hiding = (sizes.max(axis=0) > WIDE * smallest).any()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
     n_drawn = 0
     for flipped in flips:
         reductions = _product(flipped, columns)  # each flip reduces the sum by twice this value
         if is_hiding:
-            slack = 1e-12 * _product(flipped, sizes)
+            slack = SLACK * _product(flipped, sizes)
         n_less += np.count_nonzero(reductions >= -slack, axis=0)
         n_greater += np.count_nonzero(reductions <= slack, axis=0)
         n_drawn += len(reductions)
@@ -162,7 +163,7 @@ def _smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
 @_row_by_row
 def _t(differences: np.ndarray) -> float:
     n = len(differences)
-    if are_equal(differences.max(), differences.min()):
+    if differences.max() == differences.min():
         return p_of_identical(n)
     mean = differences.mean()
     variance = np.mean((differences - mean) ** 2) * (n / (n - 1))
@@ -188,7 +189,16 @@ def _wilcoxon(differences: np.ndarray) -> float:
     with warnings.catch_warnings():
         # Older SciPy versions warn that they use the normal approximation.
         warnings.simplefilter("ignore", UserWarning)
-        return stats.wilcoxon(rounded(differences)).pvalue
+        return stats.wilcoxon(differences).pvalue
+
+
+def _doubled_ranks(differences: np.ndarray) -> np.ndarray:
+    """Return twice the ranks of the sizes, which are whole numbers; differences of 0 have rank 0."""
+    from scipy.stats import rankdata
+
+    ranks, differs = np.zeros(len(differences)), differences != 0
+    ranks[differs] = 2 * rankdata(np.abs(differences[differs]))
+    return ranks
 
 
 def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
@@ -204,12 +214,13 @@ def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance)
 def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
-    is_constant = are_equal(rows.max(axis=1), rows.min(axis=1))  # as in _t
+    is_constant = rows.max(axis=1) == rows.min(axis=1)  # as in _t
     means = rows.mean(axis=1)
     centered = (rows - means[:, None]).T
     squares = centered**2
+    slack = SLACK * np.abs(rows).mean(axis=1)
     n_extreme = np.zeros(len(rows), dtype=np.intp)
-    with np.errstate(divide="ignore", invalid="ignore"):  # t of a resample may be infinite
+    with np.errstate(divide="ignore", invalid="ignore"):  # rows may be constant
         observed = np.abs(means) / centered.std(axis=0)
         for first, last in _batches(n, n_resamples):
             size = last - first
@@ -217,7 +228,8 @@ def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance
             times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n) / n
             drawn_means = times @ centered
             spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
-            n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
+            # Compared without dividing by spreads, which can be 0
+            n_extreme += np.count_nonzero(np.abs(drawn_means) >= observed * spreads - slack, axis=0)
             advance(size * len(rows))
     return np.where(is_constant, p_of_identical(n), (1 + n_extreme) / (1 + n_resamples))
 

@@ -1,55 +1,65 @@
 """Rounding errors: which values and differences are equal.
 
 Rounding errors are proportional to the values: sums over two orders of documents with equal grades
-can differ slightly. Values up to 1 are equal if they differ by at most 5e-13, and larger values if
-they differ by at most this share of the larger one.
+can differ slightly. Two values of a sample are equal if they differ by at most 5e-13 times the
+larger one or, if this is more, times the mean size of the sample's values: near 0, measures such as
+TauAP have the rounding errors of the numbers that cancel. Multiplying all values by a constant
+therefore changes no tie.
 """
 
 from typing import Any
 
 import numpy as np
 
-DECIMALS = 12  # number of decimals to which differences are rounded
-TOLERANCE = 0.5 * 10.0**-DECIMALS
-EXACT = 2.0**53  # from here on, floats have no decimals, and rounding could overflow
+TOLERANCE = 5e-13  # largest rounding error, as a share of the values
 
 
-def are_equal(first: Any, second: Any) -> Any:
-    """Return whether values are equal up to rounding errors; False for nan."""
-    largest = np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
+def are_equal(first: Any, second: Any, size: float = 0.0) -> Any:
+    """Return whether numbers are equal up to rounding errors; False for nan.
+
+    `size` is the size of the values from which both numbers were computed, if they may cancel.
+    """
+    largest = np.maximum(size, np.maximum(np.abs(first), np.abs(second)))
     return np.abs(first - second) <= TOLERANCE * largest
 
 
-def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> np.ndarray:
-    """Return first - second without rounding errors of values beyond [-1, 1].
+def signs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the signs of first - second; 0 if the numbers are equal up to rounding errors."""
+    return np.sign(np.where(are_equal(first, second), 0.0, first - second))
 
-    Differences of equal values are 0. If `merge`, differences of equal size have the same size, and
-    therefore equal ranks. Differences of values from -1 to 1 are not changed: see `rounded`.
+
+def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> np.ndarray:
+    """Return first - second for two samples of values, which may contain nan.
+
+    Differences of equal values are exactly 0. If `merge`, differences of equal size have exactly
+    the same size, and therefore equal ranks.
     """
-    differences, largest = first - second, np.maximum(np.abs(first), np.abs(second))
-    if not (largest > 1).any():
+    differences = first - second
+    reach = TOLERANCE * np.maximum(np.abs(first), np.abs(second))
+    known = ~np.isnan(reach)
+    if not known.any():
         return differences
-    reach = TOLERANCE * np.maximum(largest, 1.0)
-    differences = np.where((largest > 1) & (np.abs(differences) <= reach), 0.0, differences)
-    if not merge:
+    reach = np.maximum(reach, reach[known].mean())
+    differences = np.where(np.abs(differences) <= reach, 0.0, differences)
+    if merge:
+        differences[known] = _merged(differences[known], reach[known])
+    return differences
+
+
+def _merged(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Replace sizes that are equal up to rounding errors by the smallest of them."""
+    steps = np.diff(np.sort(np.abs(differences)))
+    if not ((steps > 0) & (steps <= reach.max())).any():  # fast path
         return differences
     order = np.argsort(np.abs(differences))
     sizes, reach = np.abs(differences)[order], reach[order]
-    is_equal = np.append(False, np.diff(sizes) <= np.minimum(reach[1:], reach[:-1]))
-    sizes = sizes[np.maximum.accumulate(np.where(is_equal, 0, np.arange(len(order))))]
+    is_new = np.append(True, np.diff(sizes) > np.minimum(reach[1:], reach[:-1]))
+    first = np.flatnonzero(is_new)
+    last = np.append(first[1:], len(sizes)) - 1
+    # Sizes that differ by much more than rounding errors can form a chain of small steps.
+    is_chain = sizes[last] - sizes[first] > 2 * reach[last]
+    group = np.cumsum(is_new) - 1
+    sizes = np.where(is_chain[group], sizes, sizes[first][group])
     merged = np.empty(len(order))
     merged[order] = np.copysign(sizes, differences[order])
     return merged
-
-
-def rounded(differences: np.ndarray) -> np.ndarray:
-    """Round differences to 12 decimals, which removes the rounding errors of values up to 1."""
-    has_decimals = np.abs(differences) < EXACT
-    decimals = np.round(np.where(has_decimals, differences, 0.0), DECIMALS)
-    return np.where(has_decimals, decimals, differences)
-
-
-def signs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the signs of first - second; 0 if the values are equal up to rounding errors."""
-    differences = subtract(first, second)
-    return np.sign(np.where(np.abs(differences) <= TOLERANCE, 0.0, differences))

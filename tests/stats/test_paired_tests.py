@@ -76,6 +76,11 @@ def test_the_p_value_of_wilcoxon_by_hand():
     assert p_values("wilcoxon", d, 0, 0) == pytest.approx(2 * 7 / 2**6, rel=1e-14)
 
 
+def test_bootstrap_resamples_as_extreme_as_the_data_count_despite_rounding_errors():
+    # The mean of 0.1, 0.2 and -0.3 is 0 up to rounding, so every resample is as extreme.
+    assert p_values("bootstrap", np.array([[0.1, 0.2, -0.3]]), 199, 0) == 1
+
+
 def test_the_p_value_of_the_bootstrap_equals_a_loop():
     d = np.array([0.4, -0.1, 0.2, 0.3, 0.1, -0.2, 0.25])
     drawn = np.random.default_rng(3).integers(0, 7, (500, 7))
@@ -147,7 +152,7 @@ def test_the_number_of_resamples_depends_on_the_number_of_tests(
 
 
 def test_a_sample_contains_outcomes_the_mean_and_the_deviation():
-    sample = summarize_pair(np.array([0.5, -0.25, 0.5, 0, 4e-13]), None, (0.65, 0.5), 0)
+    sample = summarize_pair(np.array([0.5, -0.25, 0.5, 0, 0]), None, (0.65, 0.5), 0)
     assert (sample.wins, sample.ties, sample.losses) == (2, 2, 1)
     assert sample.mean_difference == pytest.approx((0.5 - 0.25 + 0.5) / 5)
     squares = 2 * 0.35**2 + 0.4**2 + 2 * 0.15**2

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from small_reports import drawn
+from scipy import stats
+from small_reports import compared, drawn, only_row
 
 import skgraded as sg
 from skgraded.stats import agreement
@@ -44,7 +45,7 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
     assert np.isnan(agreement.tau_b(means, np.array([1.0, 2.0])))
 
 
-@pytest.mark.parametrize("scale", [1000.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 2.0**-40, 1000.0, 1e6])
 @pytest.mark.parametrize("test", TESTS)
 def test_p_values_do_not_depend_on_the_scale(test, scale):
     (expected,), (row,) = (
@@ -65,3 +66,55 @@ def test_equal_differences_of_large_values_have_the_p_value_of_all_flips(test):
     assert np.ptp(evs["b"].per_query["DCG"] - values) > 1e-11
     (row,) = sg.compare(evs, **drawn(test)).to_frame().itertuples()
     assert row.p_value == 2 * 2.0**-8 and row.ci_low == row.ci_high
+
+
+@pytest.mark.parametrize("scale", [1e-12, 2.0**-40, 1.0, 2.0**40, 1e6])
+def test_values_are_tied_if_they_are_equal_up_to_rounding_relative_to_the_values(scale):
+    def outcomes(first, second):
+        row = only_row(compared(np.multiply(first, scale), np.multiply(second, scale)))
+        return row["wins"], row["ties"], row["losses"]
+
+    # The mean size is (0.75 + 0.5 + 0.25) / 3 = 0.5, and 5e-13 * 0.5 = 2.5e-13.
+    assert outcomes([0.75, 0.5, 0.25], [0.75, 0.5, 0.25 + 2e-13]) == (0, 3, 0)
+    assert outcomes([0.75, 0.5, 0.25], [0.75, 0.5 - 3e-13, 0.25 + 3e-13]) == (1, 1, 1)
+    # Where numbers cancel, a correlation of 0 has the rounding errors of the numbers.
+    assert outcomes([0.0, 0.5, -0.5], [1e-16, 0.5, -0.5]) == (0, 3, 0)
+    assert outcomes([0.0, 0.0], [1e-16, 2e-16]) == (2, 0, 0)
+    # A large value has larger errors, but does not hide the differences of others.
+    assert outcomes([1e6, 1.0, 2.0], [1e6 + 1e-10, 1.001, 1.999]) == (1, 1, 1)
+
+
+def test_tiny_values_have_the_p_values_of_their_ranks_and_means():
+    # Each value of b is larger, and t of the differences is far from 0.
+    a = np.random.default_rng(0).random(60)
+    b = a + np.random.default_rng(1).uniform(0.02, 0.06, 60)
+    for test, expected in {
+        "randomization": 2 / 10_000,
+        "t": stats.ttest_1samp(b - a, 0).pvalue,
+        "wilcoxon": stats.wilcoxon(b - a).pvalue,
+    }.items():
+        row = only_row(compared(a * 1e-12, b * 1e-12, test=test))
+        assert row["p_value"] == pytest.approx(expected, rel=1e-6) and row["wins"] == 60
+    tiny = {"a": evaluation(a * 1e-12), "b": evaluation(b * 1e-12)}
+    row = only_row(sg.compare(sg.Summaries.of(tiny)))
+    assert row["wins"] == 60 and row["p_value"] == pytest.approx(
+        stats.ttest_1samp(b - a, 0).pvalue, rel=1e-6
+    )
+    periods = [sg.Summary.of(ev) for ev in tiny.values()]
+    assert sg.compare_periods(*periods)["p_value"][0] == pytest.approx(
+        stats.ttest_ind(a, b, equal_var=False).pvalue
+    )
+    days = [
+        sg.Summary.of(evaluation(np.array([mean, mean + 0.2]) * 1e-12), label=str(day))
+        for day, mean in enumerate([0.1, 0.11, 0.1, 0.12, 0.11, 5.0])
+    ]
+    assert sg.trend(days)["is_outside"].tolist() == [False] * 5 + [True]
+    assert tiny["b"].minus(tiny["a"]).per_query["DCG"] == pytest.approx((b - a) * 1e-12, rel=1e-3)
+    assert agreement.mean_ranks(np.array([2e-13, 1e-13, 3e-13])).tolist() == [2, 1, 3]
+
+
+def test_many_close_differences_of_different_sizes_keep_their_ranks():
+    # Sorted by size, consecutive differences differ by less than 5e-13 * 0.5.
+    values = 0.5 + 1e-9 * np.random.default_rng(0).normal(0.01, 1, 20_000)
+    row = only_row(compared(np.full(20_000, 0.5), values, test="wilcoxon"))
+    assert row["p_value"] == pytest.approx(stats.wilcoxon(values - 0.5).pvalue, rel=0.01)
