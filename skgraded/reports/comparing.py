@@ -146,7 +146,9 @@ def compare(
       `n_resamples` random flips and the observed signs, as in ``scipy.stats.permutation_test``
       with ``permutation_type="samples"``.
     - "t" is ``scipy.stats.ttest_1samp``.
-    - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults, which exclude differences of 0.
+    - "wilcoxon" is ``scipy.stats.wilcoxon`` with the defaults of SciPy 1.15 and later: differences
+      of 0 have no rank, and p is exact for up to 13 queries, and for up to 50 queries if no
+      difference is 0 and no two have the same size. Otherwise, p is a normal approximation.
     - "bootstrap" draws n values of d - d̄ with replacement, `n_resamples` times, and compares
       t = d̄ / s, where s is the standard deviation: p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples)
       ([2]_, section 16.4; [3]_; [4]_, eq. 4.11).

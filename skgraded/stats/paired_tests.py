@@ -1,7 +1,6 @@
 """Paired tests of per-query differences."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -12,6 +11,8 @@ from skgraded.stats.intervals import BLOCK
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
+# Wilcoxon's test is exact for at most this many queries, with and without ties or zeros.
+MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, as a share of the sum of their sizes
 WIDE = 1e9  # ratio of two differences from which on the slack of one could hide the other
 Seed = int | np.random.Generator
@@ -184,12 +185,21 @@ def p_of_identical(n: int) -> float:
 
 @_row_by_row
 def _wilcoxon(differences: np.ndarray) -> float:
-    from scipy import stats
+    from scipy.special import ndtr
 
-    with warnings.catch_warnings():
-        # Older SciPy versions warn that they use the normal approximation.
-        warnings.simplefilter("ignore", UserWarning)
-        return stats.wilcoxon(differences).pvalue
+    n, ranks = len(differences), _doubled_ranks(differences)
+    total, above = ranks.sum(), ranks[differences > 0].sum()
+    is_exact = n <= MOST_TIED or n <= MOST_DISTINCT and len(np.unique(ranks[ranks > 0])) == n
+    if not is_exact:
+        z = (above - total / 2) / (np.sqrt(np.square(ranks).sum()) / 2)
+        return float(2 * ndtr(-abs(z)))
+    share = np.zeros(int(total) + 1)  # shares of all sign flips, by the sum of the ranks above 0
+    share[0] = 1.0
+    for rank in map(int, ranks[ranks > 0]):
+        share[rank:] += share[:-rank]
+        share /= 2
+    tails = share[: int(above) + 1].sum(), share[int(above) :].sum()
+    return min(1.0, 2 * float(min(tails)))
 
 
 def _doubled_ranks(differences: np.ndarray) -> np.ndarray:

@@ -1,9 +1,11 @@
 """Paired tests: p-values compared with SciPy, with loops and by hand."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
+import scipy
 from scipy import stats
 from small_reports import compared, only_row
 
@@ -74,6 +76,43 @@ def test_the_p_value_of_wilcoxon_by_hand():
     # {1}, {2}, {3}, {4}, {1, 2} and {1, 3}.
     d = np.array([[0.1, 0.2, 0.3, -0.4, 0.5, 0.6]])
     assert p_values("wilcoxon", d, 0, 0) == pytest.approx(2 * 7 / 2**6, rel=1e-14)
+
+
+def wilcoxon_by_enumeration(d):
+    """Return the p-value of all sign flips of the ranks of the differences other than 0."""
+    ranks = stats.rankdata(np.abs(d[d != 0]))
+    sums = np.array([np.dot(s, ranks) for s in itertools.product([0, 1], repeat=len(ranks))])
+    above = ranks[d[d != 0] > 0].sum()
+    return min(1, 2 * min(np.mean(sums <= above), np.mean(sums >= above)))
+
+
+def test_the_p_value_of_wilcoxon_is_exact_for_few_queries_with_ties_and_zeros():
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(-3, 4, n) / 4 for n in range(2, 11) for _ in range(8)]
+    for d in filter(np.any, rows):
+        (p,) = p_values("wilcoxon", d[None], 0, 0)
+        assert p == pytest.approx(wilcoxon_by_enumeration(d), rel=1e-12), d
+        if np.lib.NumpyVersion(scipy.__version__) >= "1.15.0" and len(d) < 8:
+            assert p == pytest.approx(stats.wilcoxon(d).pvalue, rel=1e-12), d
+
+
+@pytest.mark.parametrize("n, method", [(13, "exact"), (50, "exact"), (51, "approx")])
+def test_the_p_value_of_wilcoxon_of_distinct_differences_equals_scipy(n, method):
+    d = np.random.default_rng(n).normal(0.1, 1, n)
+    expected = stats.wilcoxon(d, method=method).pvalue
+    assert p_values("wilcoxon", d[None], 0, 0) == pytest.approx(expected, rel=1e-12)
+    d[0] = d[1]  # from 14 queries on, ties lead to the approximation
+    expected = wilcoxon_by_enumeration(d) if n <= 13 else stats.wilcoxon(d, method="approx").pvalue
+    assert p_values("wilcoxon", d[None], 0, 0) == pytest.approx(expected, rel=1e-12)
+
+
+def test_wilcoxon_of_13_queries_with_ties_takes_milliseconds():
+    rows, seconds = np.repeat([[0.25, -0.5, 0.75, 0]], [5, 4, 3, 1], axis=1), []
+    for _ in range(3):
+        start = time.perf_counter()
+        p_values("wilcoxon", rows, 0, 0)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.02
 
 
 def test_bootstrap_resamples_as_extreme_as_the_data_count_despite_rounding_errors():
