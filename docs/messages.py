@@ -74,7 +74,7 @@ def _raised(tree):
             name = ast.unparse(node.func).rpartition(".")[2]
             if name.endswith("Error"):
                 yield name, node.args
-            elif name == "warn":
+            elif name in ("warn", "warn_user"):
                 category = ast.unparse(node.args[1]) if len(node.args) > 1 else "UserWarning"
                 yield category, node.args[:1]
 

@@ -1,6 +1,7 @@
 """Conversion of qrels and runs in the data structures of several tools to `Entries`."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
@@ -12,6 +13,7 @@ import numpy as np
 from skgraded._input import door
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes, refuse_missing_ids
+from skgraded._input.tables import all_names, refuse_unknown
 from skgraded._input.words import (
     are_utf8,
     did_you_mean,
@@ -31,6 +33,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "score": ("score",),
 }
 BEIR = "corpus-id"  # in qrels with this column, the grades may be called scores
+RANK = "rank"  # a column of runs that is compared with the scores
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
 
 
@@ -62,7 +65,7 @@ def entries_of(
 
     entries = convert(source, side).refuse_empty(allow_empty)
     entries = entries.without_repeats() if side == "qrels" else entries.refuse_repeats()
-    entries = replace(entries, source=name or side)
+    entries = replace(entries, source=name or side).warn_of_ranks()
     if side == "qrels" and not isinstance(source, Bunch):  # read_qrels has already warned
         entries.warn_of_negative()
     return entries
@@ -91,7 +94,9 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
             return from_queries(source.items(), side)
     names = source if is_dict else getattr(source, "column_names", getattr(source, "columns", None))
     if names is not None:  # Arrow has both attributes
-        return from_columns(source, choose_columns(list(names), side), side)
+        chosen = choose_columns(list(names), side)
+        refuse_unknown(chosen, names, f"{side}: ")  # repeated names
+        return from_columns(source, chosen, side)
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, set, frozenset)):
         return _from_items(list(source), source, side, lines)
     raise _wrong_type(source, side)
@@ -148,7 +153,11 @@ def from_columns(
     numbers = CHECK[side](
         table[names[2]], name=number_name, n=n, expected=query_name, row_name=name_rows(lines)
     )
-    return Entries(side, ids, codes, documents, numbers, lines)
+    ranks = None
+    if side == "run" and RANK in (table if isinstance(table, Mapping) else all_names(table)):
+        with suppress(TypeError, ValueError, KeyError):  # ranks that are no numbers are ignored
+            ranks = door.column(table[RANK], RANK, n)
+    return Entries(side, ids, codes, documents, numbers, lines, ranks=ranks)
 
 
 def _document_ids(documents: Any, n: int | None, expected: str | None, name: str) -> np.ndarray:
@@ -179,10 +188,11 @@ def _from_items(items: list[Any], source: Any, side: str, lines: np.ndarray | No
     if fields is None:
         raise _wrong_type(source, side)
     names = choose_columns(fields, side)
+    read = [*names, RANK] if RANK in fields else names
     if are_dicts:
-        table = {name: [item.get(name) for item in items] for name in names}
+        table = {name: [item.get(name) for item in items] for name in read}
     else:
-        table = {name: list(map(attrgetter(name), items)) for name in names}
+        table = {name: list(map(attrgetter(name), items)) for name in read}
     return from_columns(table, names, side, lines)
 
 

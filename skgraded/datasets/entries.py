@@ -10,7 +10,7 @@ import numpy as np
 
 from skgraded._input.queries import rows_by_query
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import object_array, plain, plain_list
+from skgraded._input.words import counted, object_array, plain, plain_list
 
 PIECE = 1 << 14  # approximate number of rows per piece; a piece fits in the CPU cache
 FEW = 1000  # up to this number of values, a dict is faster than an index of pandas
@@ -28,6 +28,7 @@ class Entries:
     lines: np.ndarray | None = None  # line numbers in the file, from 1
     names: np.ndarray | None = None  # distinct names in a file of runs
     name_codes: np.ndarray | None = None  # position in `names` of each row's name
+    ranks: np.ndarray | None = None  # the rank column of a run, only for `warn_of_ranks`
 
     def query(self, row: int) -> Any:
         """Return the query of a row for an error message."""
@@ -63,7 +64,7 @@ class Entries:
         if not len(rows):
             return self
         kept = np.delete(np.arange(len(self.numbers)), rows)
-        of_rows = ("query_codes", "document", "numbers", "lines", "name_codes")
+        of_rows = ("query_codes", "document", "numbers", "lines", "name_codes", "ranks")
         columns = {name: getattr(self, name) for name in of_rows}
         known = {name: values[kept] for name, values in columns.items() if values is not None}
         return replace(self, **known)
@@ -96,6 +97,35 @@ class Entries:
                 "means irrelevant."
             )
 
+    def warn_of_ranks(self) -> Self:
+        """Warn if the scores of a run contradict its rank column in every query."""
+        if self.ranks is None:
+            return self
+        is_ranked = np.bincount(self.query_codes)[self.query_codes] > 1
+        if not is_ranked.any():
+            return self
+        first = self.query_codes[np.argmax(is_ranked)]
+        # In most runs, the scores of the first query fall, so the others need not be sorted.
+        for rows in (np.flatnonzero(self.query_codes == first), np.flatnonzero(is_ranked)):
+            rises, is_tied = against_ranks(
+                self.query_codes[rows], self.ranks[rows], self.numbers[rows]
+            )
+            if not (rises | is_tied).all():
+                return self
+        what, advice = "scores rise with the rank column or are all equal", ""
+        if rises.all():
+            what = "scores rise with the rank column"
+            advice = " If lower scores are better, as for distances, negate them."
+        elif is_tied.all():
+            what = "scores are equal, although ranks run from 1 to n,"
+        warn_user(
+            f"{self.source}: {what} in every query with two or more documents "
+            f"({counted(len(rises), 'query', 'queries')}). Documents are ranked by score, as in "
+            f"trec_eval, and the rank column is ignored.{advice} If the ranks are right, use -rank "
+            "as the score."
+        )
+        return self
+
     def refuse_empty(self, allow_empty: bool = False) -> Self:
         """Raise an error if there are no documents, unless `allow_empty`."""
         if not allow_empty and len(self.numbers) == 0:
@@ -110,6 +140,26 @@ class Entries:
                 f"document {plain(self.document[row])!r:.100} at {self.place(first)}."
             )
         return self
+
+
+def against_ranks(
+    codes: np.ndarray, ranks: np.ndarray, scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return two boolean masks of the queries with these codes.
+
+    They are true if scores rise with the rank, and if scores are equal while ranks run from 0 or 1.
+    """
+    order = np.lexsort((ranks, codes))
+    codes, ranks, scores = codes[order], ranks[order], scores[order]
+    follows = np.append(False, codes[1:] == codes[:-1])  # a row of the same query
+    starts, step, previous = np.flatnonzero(~follows), ranks - np.roll(ranks, 1), np.roll(scores, 1)
+    rises = np.logical_or.reduceat(follows & (scores > previous), starts)
+    falls = np.logical_or.reduceat(follows & (scores < previous), starts)
+    are_distinct = np.logical_and.reduceat(~follows | (step > 0), starts)
+    are_numbers = np.logical_and.reduceat(
+        np.where(follows, step == 1, np.isin(ranks, (0, 1))), starts
+    )
+    return rises & ~falls & are_distinct, ~rises & ~falls & are_numbers
 
 
 def name_rows(lines: np.ndarray | None) -> Callable[[int], str]:

@@ -103,7 +103,8 @@ def join_run(
     -----
     UserWarning
         If judged queries are missing from the run and `missing` is None, if the run retrieves no
-        judged document for any query, or if grades are negative.
+        judged document for any query, if grades are negative, or if the scores of a table
+        contradict its column ``rank`` as described in `read_run`.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import refuse_unknown
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
-from skgraded.datasets.data_structures import CHECK, choose_columns
+from skgraded.datasets.data_structures import CHECK, RANK, choose_columns
 from skgraded.datasets.entries import Entries, name_rows
 from skgraded.datasets.text_files import (
     blocks,
@@ -75,8 +75,11 @@ def entries_of_table(
     separator, known = header
     names = choose_columns(known, side)
     refuse_unknown(names, known, f"{path}: line {n_before + 1}: ")  # or repeated names
-    is_qrels = side == "qrels"
+    is_qrels, ranks = side == "qrels", None
     cells, lines = _read_csv(data, path, n_before, separator, names[:2], names[2:], is_qrels)
+    if RANK in known and not is_qrels:
+        with suppress(ValueError):  # raised if a rank is no number, or if there are two columns
+            ranks = _read_csv(data, path, n_before, separator, [], [RANK])[0][RANK]
     queries, documents, numbers = (cells[name] for name in names)
     lacks_grade = np.isnan(numbers) & is_qrels
     if lacks_grade.any():
@@ -97,7 +100,7 @@ def entries_of_table(
         numbers = CHECK[side](numbers, n=len(numbers), name=column, row_name=name_rows(lines))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return Entries(path, ids, codes, documents, numbers, lines)
+    return Entries(path, ids, codes, documents, numbers, lines, ranks=ranks)
 
 
 def _read_file(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -59,6 +60,8 @@ RUN = Form(
     "document rank score), a table with tabs or commas below a header such as query,docid,score, "
     "JSON ({query: {document: score}}), or JSON Lines.",
 )
+# The rank column is read only if the first lines do not show that it agrees with the scores.
+RANKED = RUN._replace(few=(*RUN.few, "rank"))  # a rank that is no number is ignored
 FOUR = Form(
     "a run with four columns",
     ("query", "document", "rank", "score"),
@@ -147,8 +150,8 @@ def read_run(
     The content determines the format:
 
     - TREC: ``query Q0 document rank score name``, separated by spaces or tabs. Documents are ranked
-      by score, as in trec_eval; the rank column is ignored. The name may contain spaces. Blank
-      lines, and lines that begin with ``#``, are skipped.
+      by score, as in trec_eval; the rank column is ignored, but see the warning below. The name may
+      contain spaces. Blank lines, and lines that begin with ``#``, are skipped.
     - Four columns: ``query document rank score``. The ranks, integers ≥ 0, are ignored.
     - Three columns: ``query document rank``, as in MS MARCO, or ``query document score``; see
       `third`. If the column contains ranks, the score is -rank.
@@ -185,6 +188,12 @@ def read_run(
     ValueError
         As for `read_qrels`; also if a query contains a document twice, a score is NaN, or `third`
         is passed for other files than a run with three columns and no header.
+
+    Warns
+    -----
+    UserWarning
+        If the file has a rank column, and in every query with two or more documents, scores rise
+        with the rank, or are equal although ranks run from 1 to n.
 
     Examples
     --------
@@ -223,7 +232,7 @@ def read_run_table(
 ) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
     choice_validator("third", ["rank", "score"], optional=True)(third)
-    return _read(path, RUN, split, third, allow_empty).refuse_repeats()
+    return _read(path, RUN, split, third, allow_empty).refuse_repeats().warn_of_ranks()
 
 
 def run_tag(path: Any) -> str | None:
@@ -293,6 +302,9 @@ def _read(
 
 def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
     """Convert the lines of a file to Entries."""
+    if form is RUN:
+        start = next(parts, (1, b""))
+        form, parts = (RUN if _falls_with_rank(start[1]) else RANKED), chain([start], parts)
     parsed_blocks = text_files.parse_blocks(
         parts,
         name,
@@ -308,7 +320,7 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     del blocks  # each column of the blocks is freed as soon as it is concatenated
     query_ids, query_codes = _join_codes(columns.pop("query"))
-    names, name_codes = _join_codes(columns.pop("name")) if form is RUN else (None, None)
+    names, name_codes = _join_codes(columns.pop("name")) if "name" in columns else (None, None)
     join_texts: Any = np.concatenate
     if is_installed("pyarrow"):
         from skgraded.datasets.arrow_csv import join_texts
@@ -321,9 +333,22 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
         np.concatenate(columns.pop("line")),
         names,
         name_codes,
+        np.concatenate(columns["rank"]) if "rank" in columns else None,
     )
     is_undecided = form is THREE[None] and not any(columns["is_score"])
     return _from_ranks(entries) if is_undecided else entries
+
+
+def _falls_with_rank(text: bytes) -> bool:
+    """Return whether the score falls with the rank between two of the first 100 lines."""
+    rows = [text_files.split_line(line, 5) for line in text.split(b"\n", 100)[:100]]
+    for row, following in pairwise(row for row in rows if len(row) == 6):
+        numbers = text_files.parsed(text_files.floats, [*row[3:5], *following[3:5]])
+        if row[0] == following[0] and numbers is not None:
+            rank, score, next_rank, next_score = numbers
+            if rank < next_rank and score > next_score:
+                return True
+    return False
 
 
 def _form_of_run(line: bytes, third: str | None) -> Form:
@@ -448,8 +473,12 @@ def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dic
         columns["is_score"] = not all(map(WHOLE.fullmatch, words))
     is_valid = np.isfinite(numbers) if form is QRELS else ~np.isnan(numbers)
     if "rank" in form.numbers:
-        ranks = columns.pop("rank", numbers)  # the rank is already removed if it is the only number
+        ranks = columns.get("rank", numbers)  # the rank is already removed if it is the only number
         is_valid &= (ranks >= 0) & (ranks < np.inf) & (np.floor(ranks) == ranks)
+    elif "rank" in columns:
+        codes, words = columns["rank"]
+        numbers_of = [text_files.number_in(str(word).encode()) for word in words]
+        columns["rank"] = np.array(numbers_of, dtype=float)[codes]  # None becomes NaN
     if not is_valid.all():
         raise ValueError("a number is invalid")
     return {**columns, "number": -numbers if form is THREE["rank"] else numbers, "line": lines}
@@ -495,7 +524,9 @@ def _is_tidy(text: bytes) -> bool:
 def _cells_of(line: bytes, form: Form) -> list[str] | None:
     """Return the used cells of a line, or None if it contains no data."""
     words = text_files.split_line(line, len(form.columns) - 1)
-    is_trec = form is RUN and len(words) > 6 and text_files.number_in(words[3]) is not None
+    is_trec = (
+        "name" in form.columns and len(words) > 6 and text_files.number_in(words[3]) is not None
+    )
     if is_trec:  # the name contains spaces; without a rank, an id does
         words[5:] = [b" ".join(words[5:])]
     if b"\r" in line[:-1]:

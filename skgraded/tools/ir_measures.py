@@ -83,9 +83,9 @@ class _Evaluator(providers.Evaluator):
 
 
 def _columns(source: Any, names: list[str]) -> Any:
-    """Return the named columns of a frame, a mapping, or the list of named tuples."""
+    """Return the named columns and ranks of a frame, a mapping, or the list of named tuples."""
     if hasattr(source, "columns"):
-        return {name: source[name] for name in names}
+        return {name: source[name] for name in (*names, "rank") if name in source.columns}
     return source if isinstance(source, Mapping) else list(source)
 
 

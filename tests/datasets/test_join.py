@@ -7,13 +7,21 @@ import math
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from peers import peer
 
 import skgraded as sg
-from skgraded.datasets import entries, join_judgments, join_run, read_qrels, read_run
+from skgraded.datasets import (
+    entries,
+    join_judgments,
+    join_run,
+    read_qrels,
+    read_run,
+    text_files,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*judged queries are missing from the run"),
@@ -192,6 +200,71 @@ def test_numeric_ids_order_ties_as_strings():
 
 
 # Warnings ----------------------------------------------------------------------------------------
+
+RANK_NOTES = {  # scores of two queries by rank, and the warning
+    "rise": (
+        [0.1, 0.2, 0.7],
+        [3, 3, 8],
+        "scores rise with the rank column in every query with two",
+    ),
+    "equal": ([1, 1, 1], [2, 2, 2], "scores are equal, although ranks run from 1 to n, in every q"),
+    "either": ([1, 2, 3], [2, 2, 2], "scores rise with the rank column or are all equal in every"),
+    "one falls": ([1, 2, 3], [8, 8, 3], None),
+    "fall": ([3, 2, 1], [3, 2, 2], None),
+}
+RANK_FORMS = {  # text of rows (query, document, rank, score), or data structures
+    "TREC": "{} Q0 {} {} {} tag\n",
+    "four columns": "{} {} {} {}\n",
+    "JSON Lines": '{{"qid": "{}", "docno": "{}", "rank": {}, "score": {}}}\n',
+    "CSV": "{},{},{},{}\n",
+    "pandas": pd.DataFrame,
+    "Arrow": lambda rows: pytest.importorskip("pyarrow").table(rows),
+    "dict": dict,
+    "list of dicts": lambda rows: pd.DataFrame(rows).to_dict("records"),
+}
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("form", RANK_FORMS)
+@pytest.mark.parametrize("first, second, note", RANK_NOTES.values(), ids=RANK_NOTES)
+def test_scores_that_contradict_the_rank_column_warn_once(
+    form, first, second, note, tmp_path, recwarn, monkeypatch
+):
+    monkeypatch.setattr(text_files, "BLOCK", 30)  # bytes: a query may be in two blocks
+    queries = ["q1"] * 3 + ["q2"] * 3 + ["q3"]
+    columns = {
+        "qid": queries,
+        "docno": list("abcabca"),
+        "rank": [1, 2, 3, 1, 2, 3, 1],
+        "score": [*first, *second, 1],
+    }
+    run = RANK_FORMS[form]
+    if isinstance(run, str):
+        header = "qid,docno,rank,score\n" * (form == "CSV")
+        lines = [run.format(*row) for row in zip(*columns.values(), strict=True)]
+        run = tmp_path / "run"
+        run.write_text(header + "".join(lines))
+    else:
+        run = run(columns)
+    sg.evaluate_runs({query: {"a": 1} for query in queries}, {"run": run}, "rr")
+    texts = [str(item.message).partition(": ")[2] for item in recwarn]
+    assert len(texts) == (note is not None) and all(text.startswith(note) for text in texts)
+    assert all(item.filename == __file__ for item in recwarn)
+
+
+def test_ranks_that_say_nothing_do_not_warn(recwarn):
+    rows = {"qid": ["q1"] * 3, "docno": list("abc"), "score": [1, 2, 3]}
+    tied = rows | {"score": [1, 1, 1]}
+    for run in (
+        rows | {"rank": [1, 1, 2]},
+        rows | {"rank": [1, 2, None]},
+        rows | {"rank": ["1.", "2.", "last"]},
+        rows | {"qid": ["q1", "q2", "q3"], "rank": [1, 2, 3]},
+        tied | {"rank": [1, 2, 4]},
+        tied | {"rank": [0, 0, 0]},
+    ):
+        join_run({"q1": {"a": 1}}, run, missing="skip")
+    assert not recwarn
 
 
 def test_queries_that_a_run_does_not_answer_warn_unless_the_choice_is_explicit(recwarn):
