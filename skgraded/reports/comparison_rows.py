@@ -13,7 +13,7 @@ from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
 from skgraded.stats.intervals import MeanEstimate, t_limits, t_reach
 from skgraded.stats.paired_samples import PairedSample
-from skgraded.stats.paired_tests import TESTS, ranks_contradict, smallest_p_values
+from skgraded.stats.paired_tests import TESTS, smallest_p_values
 from skgraded.stats.power import detectable_effect
 
 KEYS = ("segment", "system", "measure", "baseline")  # columns that identify a row
@@ -97,7 +97,8 @@ def compare_rows(
     """Return the rows of a comparison; `compare` and `Comparison` describe the columns.
 
     `sizes` contains the number of all queries in each segment. Each row has a sample and a p-value,
-    which is nan without a test. Tests of ranks also need the `differences`, which may contain nan.
+    which is nan without a test. Tests with a `statistic` need the `differences`, which may contain
+    nan.
     """
     test, correction, level, n_resamples, _, family = settings
     mean, baseline_mean, wins, ties, losses, n_undefined, mean_difference, deviation = (
@@ -124,10 +125,10 @@ def compare_rows(
         effect = detectable_effect(n, t_reach(n, levels))
         detectable = effect * deviation / np.sqrt(TESTS[test].efficiency)
         min_detectable = np.where(can_detect, detectable, np.nan)
-        if TESTS[test].compares_ranks:
+        if (statistic := TESTS[test].statistic) is not None:
             for i in np.flatnonzero(has_winner).tolist():
                 known = differences[i][~np.isnan(differences[i])]
-                has_winner[i] = not ranks_contradict(known, difference[i])
+                has_winner[i] = statistic(known) * difference[i] > 0
     return {
         "segment": keys["segment"],
         "system": keys["system"],

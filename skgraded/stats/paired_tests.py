@@ -33,7 +33,8 @@ class PairedTest(NamedTuple):
     smallest_p: Callable[[int, Any], tuple[float, bool]]
     draws: bool = False  # whether the test draws resamples
     p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
-    compares_ranks: bool = False  # whether p may favor the system with the lower mean
+    # statistic(differences) has the sign of the system that p favors; None: the mean difference
+    statistic: Callable[[np.ndarray], float] | None = None
     # Pitman efficiency relative to the t-test for normally distributed differences.
     efficiency: float = 1.0
 
@@ -77,11 +78,6 @@ def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
     # n resamples yield p ≥ 2 / (n + 1); choose n to make this a tenth of the strictest threshold.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
-
-
-def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
-    """Return whether the ranks of the differences favor the system with the lower mean."""
-    return bool(_doubled_ranks(differences) @ np.sign(differences) * mean < 0)
 
 
 def _row_by_row(p_of_row: Callable[[np.ndarray], float]) -> Callable[..., list[float]]:
@@ -202,6 +198,10 @@ def _wilcoxon(differences: np.ndarray) -> float:
     return min(1.0, 2 * float(min(tails)))
 
 
+def _sum_signed_ranks(differences: np.ndarray) -> float:
+    return float(_doubled_ranks(differences) @ np.sign(differences))
+
+
 def _doubled_ranks(differences: np.ndarray) -> np.ndarray:
     """Return twice the ranks of the sizes, which are whole numbers; differences of 0 have rank 0."""
     from scipy.stats import rankdata
@@ -258,7 +258,7 @@ TESTS = {
         "Wilcoxon signed-rank test",
         _wilcoxon,
         lambda n, _: (p_values("wilcoxon", np.arange(1.0, n + 1)[None], 0, 0)[0], False),
-        compares_ranks=True,
+        statistic=_sum_signed_ranks,
         efficiency=3 / math.pi,
     ),
     "bootstrap": PairedTest(
