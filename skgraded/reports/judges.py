@@ -15,7 +15,8 @@ from skgraded._input.door import (
 )
 from skgraded._input.queries import group_sizes, query_codes
 from skgraded._input.tables import all_names, check_row_labels, frame_of
-from skgraded._input.words import check_names
+from skgraded._input.user_warnings import warn_user
+from skgraded._input.words import check_names, counted
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.overlap import rbo
@@ -171,15 +172,19 @@ def compare_judges(
     Warns
     -----
     UserWarning
-        As in `compare`, under the grades of each judge; also if two arguments are pandas objects
-        with the same row labels in a different order.
+        If a judge and the truth seem to use different scales: the highest grades differ by a factor
+        of two or more, or one range of grades is the other, shifted by at least 1. Also if two
+        arguments are pandas objects with the same row labels in a different order, and as in
+        `compare`, under the grades of each judge.
 
     Notes
     -----
     - Agreement is computed over the documents that both judged, and leaderboards over the queries
       that both judged.
     - Krippendorff's α is ordinal [1]_. If a grade is not an integer, or if a judge and the truth
-      give more than 1,000 different grades, α is the interval variant, and κ is nan.
+      give more than 1,000 different grades, α is the interval variant, and κ is nan. κ and α are
+      also nan if all grades of the shared documents are equal, and τ_b if those of one side are.
+      Intervals are nan with a single query.
     - The intervals for κ and α are those of Korn and Graubard [2]_ for (1 - κ) / 2 and
       (1 - α) / 2, with the jackknife variance over queries, because the documents of a query are
       not independent. If the judges never disagree, other queries may still have random grades.
@@ -226,15 +231,11 @@ def compare_judges(
         only_truth, only_judge = (
             np.count_nonzero(~np.isnan(grades[name])) - len(x) for name in (truth, judge)
         )
-        labels.append(
-            {
-                "judge": judge,
-                "n_shared": len(x),
-                "only_truth": only_truth,
-                "only_judge": only_judge,
-                **_compare_labels(x, y, query[both], weights, level, is_ordinal),
-            }
-        )
+        statistics = _compare_labels(x, y, query[both], weights, level, is_ordinal)
+        counts = {"n_shared": len(x), "only_truth": only_truth, "only_judge": only_judge}
+        labels.append({"judge": judge, **counts, **statistics})
+        reasons = _why_nan(statistics, shared)
+        _warn_of_scales({name: grades[name] for name in (judge, truth)}, reasons)
     boards = []
     if scores:
         is_seed = isinstance(rng, (int, np.integer))
@@ -322,6 +323,48 @@ def _compare_labels(
         "tau_b": float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan,
         "bias": float((y - x).mean()),
     }
+
+
+def _why_nan(statistics: dict[str, float], shared: np.ndarray) -> str:
+    """Return sentences on values that are nan, given the distinct grades of shared documents."""
+    fractions, reasons = shared[shared != np.rint(shared)], ""
+    if np.isnan(statistics["kappa"]):
+        why = "all shared documents have the same grade"
+        if len(fractions):
+            why = f"the grade {fractions[0]:g} is not an integer"
+        elif len(shared) > MOST_GRADES:
+            why = f"there are more than {MOST_GRADES:,} different grades"
+        reasons += f" kappa is nan, because {why}."
+    if np.isnan(statistics["tau_b"]):
+        reasons += " tau_b is nan, because one side gave all shared documents the same grade."
+    return reasons
+
+
+def _warn_of_scales(grades: Arrays, reasons: str) -> None:
+    """Warn if the grades of a judge and of the truth seem to have different scales.
+
+    A judge with a single grade shows no scale.
+    """
+    limits = {name: (np.nanmin(values), np.nanmax(values)) for name, values in grades.items()}
+    (low, high), (true_low, true_high) = limits.values()
+    shift = high - true_high
+    is_shifted = abs(shift) >= 1 and np.isclose(low - true_low, shift)
+    is_scaled = max(high, true_high) >= 2 * min(high, true_high)
+    if low == high or true_low == true_high or not (is_shifted or is_scaled):
+        return
+    judge, truth = (f"y_judges[{name!r}]" for name in grades)
+    judge_range, true_range = (
+        f"grades from {first:g} to {last:g} (grade {last:g}: "
+        f"{counted(int(np.sum(grades[name] == last)), 'document', 'documents')})"
+        for name, (first, last) in limits.items()
+    )
+    step = f"{judge} {'-' if shift > 0 else '+'} {abs(shift):g}"
+    conversion = step if is_shifted else f"np.rint({judge} * {true_high / high:g})"
+    warn_user(
+        f"{judge} has {judge_range}, but the truth, {truth}, has {true_range}. exact, kappa, alpha "
+        f"and bias compare these numbers. If the scales differ, convert one of them, for example "
+        f"with {conversion}.{reasons}"
+    )
 
 
 def _count_grades(grades: np.ndarray, of_judges: Arrays) -> pandas.DataFrame:

@@ -112,7 +112,12 @@ def test_the_published_table(data_dir):
             for name in ("human", *published.index)
         }
     )
-    report = sg.compare_judges(rows.y_judges, qid=rows.qid, truth="human")
+    # Only one judge has a grade above 3, and only once.
+    with pytest.warns(
+        UserWarning, match=r"zeroshot2'\] has .* 0 to 10 \(grade 10: 1 doc"
+    ) as caught:
+        report = sg.compare_judges(rows.y_judges, qid=rows.qid, truth="human")
+    assert len(caught) == 1
     table = report.labels().set_index("judge")
     assert len(table) == 17 and table.index.tolist() == published.index.tolist()
     assert table["kappa"].round(4).tolist() == published["kappa"].tolist()
@@ -236,6 +241,36 @@ def test_real_grades_have_interval_alpha_and_no_kappa():
     assert labels["alpha"]["real"] == pytest.approx(expected)
     assert labels["tau_b"]["real"] == pytest.approx(stats.kendalltau(x, y).statistic)
     assert labels.loc["whole"].notna().all()
+
+
+OTHER_SCALES = {  # conversions of the grades 0 to 3, and parts of the warning
+    "thirds": (lambda y: y / 3, ["from 0 to 1", "np.rint(y_judges['j'] * 3).", "0.333333 is not"]),
+    "percent": (lambda y: y * 33, ["from 0 to 99", "np.rint(y_judges['j'] * 0.030303)."]),
+    "from 1": (lambda y: y + 1, ["from 1 to 4", "for example with y_judges['j'] - 1."]),
+    "from 2": (lambda y: y + 2, ["from 2 to 5", "for example with y_judges['j'] - 2."]),
+    "relevant or not": (lambda y: np.minimum(y, 1), ["from 0 to 1 (grade 1: 18 documents)"]),
+}
+
+
+@pytest.mark.parametrize("convert, parts", OTHER_SCALES.values(), ids=OTHER_SCALES)
+def test_a_judge_on_another_scale_causes_one_warning(convert, parts):
+    human = np.tile([0, 1, 2, 3], 6)
+    judges = {"human": human, "same": human[::-1], "j": convert(human)}
+    for names in (["human", "same", "j"], ["j", "human"]):
+        with pytest.warns(UserWarning, match=rf"^y_judges\['{names[-1]}'\] has grades") as caught:
+            sg.compare_judges({name: judges[name] for name in names}, group=[4] * 6)
+        (warning,) = caught
+        text = str(warning.message)
+        assert warning.filename == __file__ and "from 0 to 3" in text and parts[0] in text
+        assert names[0] == "j" or all(part in text for part in parts)
+
+
+def test_similar_ranges_and_single_grades_are_no_other_scale(recwarn):
+    human = np.tile([0, 1, 2, 3], 6)
+    others = [np.minimum(human, 2), np.maximum(human, 1), human / 2 + 0.5, human + 0.5, human * 0]
+    judges = {str(i): grades for i, grades in enumerate(others)}
+    sg.compare_judges({"human": human, **judges}, group=[4] * 6)
+    assert not recwarn
 
 
 def test_many_distinct_integer_grades_are_measurements():
