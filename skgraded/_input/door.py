@@ -70,6 +70,9 @@ def _converted(values: Any, name: str) -> np.ndarray:
             f"{name} must be a 1-D array of numbers; got rows of different lengths."
             + ROWS * (name in SIDES)
         ) from None
+    except Exception as error:  # libraries of frames raise errors of many types
+        kind = type(values).__name__
+        raise ValueError(f"{name} must be an array; cannot convert {kind}: {error}") from None
     if array.ndim == 0:
         refuse_data_set(values, name)
     return array
@@ -224,7 +227,11 @@ def refuse_bad_grades(
 
 
 def check_scores(
-    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true", row_name: RowName = ROW
+    y_score: Any,
+    n: int | None,
+    name: str = "y_score",
+    expected: str = "y_true",
+    row_name: RowName = ROW,
 ) -> np.ndarray:
     """Return scores as float64; -inf means "not retrieved", and NaN is an error.
 

@@ -24,7 +24,8 @@ from skgraded._input.words import (
 from skgraded._kernels import layout
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
-NESTED = re.compile(r"(?i)(large_|fixed_size_)?(struct|list|array|map)\b")  # of polars and Arrow
+# Types of polars and Arrow whose values are not hashable
+NESTED = re.compile(r"(?i)(large_|fixed_size_|sparse_|dense_)?(struct|list|array|map|union)\b")
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 

@@ -66,9 +66,10 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     >>> round(sg.rbo([3, 2, 1], [2, 3, 1], p=0.5), 3), 0.5 * (0 + 0.5 + 0.25) + 0.5**3
     (0.5, 0.5)
     """
-    p, ties, n = _CHECK_P(p), _CHECK_TIES(ties), np.size(x)
+    p, ties = _CHECK_P(p), _CHECK_TIES(ties)
     check_row_labels({"x": x, "y": y}, stacklevel=3)
-    sides = {"x": door.check_scores(x, n, "x", "y"), "y": door.check_scores(y, n, "y", "x")}
+    sides = {"x": door.check_scores(x, None, "x")}
+    sides["y"] = door.check_scores(y, len(sides["x"]), "y", "x")
     for name, scores in sides.items():
         if not np.any(scores > -np.inf):
             raise ValueError(f"Ranking {name} contains no items: all of its scores are -inf.")

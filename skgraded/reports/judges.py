@@ -267,12 +267,10 @@ def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> tuple[Arra
     sides = {"y_judges": grades, "y_scores": scores}
     columns = {f"{side}[{name!r}]": of[name] for side, of in sides.items() for name in of}
     check_row_labels({**columns, "qid": qid}, stacklevel=4)
-    first = f"y_judges[{next(iter(grades))!r}]"
-    n = np.size(next(iter(grades.values())))
-    grades = {
-        name: check_grades(values, f"y_judges[{name!r}]", n, first, allow_nan=True)
-        for name, values in grades.items()
-    }
+    first, n = f"y_judges[{next(iter(grades))!r}]", 0
+    for name, values in grades.items():
+        grades[name] = check_grades(values, f"y_judges[{name!r}]", n or None, first, allow_nan=True)
+        n = len(grades[name])
     scores = {
         name: check_scores(values, n, f"y_scores[{name!r}]", first)
         for name, values in scores.items()

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +15,7 @@ from table_kinds import FRAMES, NAMED, toy_data
 
 import skgraded as sg
 from skgraded._input.tables import stack_rows
+from skgraded.datasets import join_run
 
 TABLES = {
     "float64": np.asarray,
@@ -111,6 +113,27 @@ def test_integers_of_128_bits_are_read_from_polars(factor):
 def test_nested_ids_are_refused(make, ids):
     with pytest.raises(ValueError, match="qid must contain numbers, text or dates; its type is"):
         sg.evaluate(NUMBERS["grade"], NUMBERS["score"], qid=make(ids))
+
+
+UNION = pa.UnionArray.from_sparse(pa.array([0] * 4, pa.int8()), [pa.array([1, 1, 2, 2])])
+
+
+@pytest.mark.parametrize("values", [duckdb.from_arrow(pa.table(NUMBERS)), UNION])
+def test_errors_of_other_libraries_name_the_argument(values):
+    y = NUMBERS["grade"]
+    for call, name in (
+        (lambda: sg.evaluate(y, values, group=[4]), "y_score"),
+        (lambda: sg.rbo(values, y), "x"),
+        (lambda: sg.compare_judges({"a": values, "b": y}, group=[4]), r"y_judges\['a'\]"),
+        (
+            lambda: join_run(
+                {1: {"a": 1}}, {"qid": [1] * 4, "docno": list("abcd"), "score": values}
+            ),
+            "run.score",
+        ),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must be an array; cannot convert "):
+            call()
 
 
 @pytest.mark.parametrize("kind", FRAMES)
