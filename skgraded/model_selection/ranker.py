@@ -141,7 +141,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     evals_result_ : dict
         Values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
     feature_importances_, coef_ : ndarray of shape (`n_features_in_`,)
-        Importances or coefficients of `estimator_`, if it has them.
+        Importances or coefficients of `estimator_`, if it has them. If columns of X were removed,
+        such as a query column, only `estimator_` has these attributes, because feature selectors
+        require one value per column of X.
     n_features_in_ : int
         Number of features of `estimator_`: the columns of X except the query column and `drop`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -438,13 +440,24 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Feature importances of `estimator_`, of shape (`n_features_in_`,)."""
-        return self.estimator_.feature_importances_
+        """Feature importances of `estimator_`, one per column of X."""
+        return self._value_per_column("feature_importances_")
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of `estimator_`, of shape (`n_features_in_`,)."""
-        return self.estimator_.coef_
+        """Coefficients of `estimator_`, one per column of X."""
+        return self._value_per_column("coef_")
+
+    def _value_per_column(self, name: str) -> np.ndarray:
+        """Return an attribute of `estimator_` that feature selectors read, one value per column."""
+        values = getattr(self.estimator_, name)
+        if self._removed_columns:
+            raise AttributeError(
+                f"QueryRanker has no {name}, because X has columns that it removed, so values and "
+                f"columns would not match: use estimator_.{name}, or pass the queries with metadata "
+                "routing, as feature selectors require."
+            )
+        return values
 
     # Features ------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import sklearn
 from lightgbm import LGBMRanker
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.feature_selection import RFE
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
@@ -186,6 +187,36 @@ def test_the_score_method_computes_the_measure():
         "RR": sg.RR()(y, scores, qid=qid),
         "AP": sg.AP()(y, scores, qid=qid),
     }
+
+
+# Feature importances -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (Ridge(), "coef_"),
+        (clone(LAMBDARANK).set_params(importance_type="gain"), "feature_importances_"),
+    ],
+)
+def test_feature_selectors_receive_one_importance_per_column_or_an_error(estimator, name):
+    _, y, qid = toy_data()
+    X = np.column_stack([qid, y, np.random.default_rng(0).normal(size=(len(y), 2))])  # 1 is best
+    with sklearn.config_context(enable_metadata_routing=True):
+        selector = RFE(sg.QueryRanker(estimator), n_features_to_select=1).fit(X[:, 1:], y, qid=qid)
+    assert selector.support_.tolist() == [True, False, False]
+    index = pd.Series(qid)
+    for kept, removed in (({"qid": index}, {"qid": 0}), ({"qid": index}, {"drop": [0]})):
+        frame = pd.DataFrame(X)
+        ranker = sg.QueryRanker(estimator, **kept).fit(frame, y)
+        assert getattr(ranker, name).shape == (4,)
+        ranker = sg.QueryRanker(estimator, **kept | removed).fit(frame, y)
+        message = rf"use estimator_\.{name}, or pass the queries with metadata routing"
+        with pytest.raises(AttributeError, match=message):
+            getattr(ranker, name)
+        assert getattr(ranker.estimator_, name).shape == (3,)
+    with pytest.raises(ValueError, match="should have `coef_` or `feature_importances_`"):
+        RFE(sg.QueryRanker(estimator, qid=0), n_features_to_select=1).fit(X, y)
 
 
 # As an estimator ---------------------------------------------------------------------------------
