@@ -13,6 +13,23 @@ from skgraded._input.words import is_missing, plain_list, refuse_unwritable
 MOST = 100  # maximum number of segments; all pairs of segments are compared
 
 
+class Segments(dict[Any, Any]):
+    """A dict keyed by segment, in which the ISO text of a date can also be found as the date."""
+
+    def __missing__(self, segment: Any) -> Any:
+        text = as_segment(segment)
+        if text is segment:
+            raise KeyError(segment)
+        return self[text]
+
+    def __contains__(self, segment: Any) -> bool:
+        return super().__contains__(segment) or super().__contains__(as_segment(segment))
+
+    def get(self, segment: Any, default: Any = None) -> Any:
+        """Return the value of a segment, or the default."""
+        return self[segment] if segment in self else default
+
+
 def as_segment(segment: Any) -> Any:
     """Convert a date or time to ISO text in UTC; omit the time if it is midnight."""
     if not isinstance(segment, (np.datetime64, date)):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
+from skgraded._input.segments import Segments
 from skgraded._input.words import lowest_ids, object_array, order_of, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
@@ -204,7 +205,7 @@ class Mergeable(Report):
     def __post_init__(self) -> None:
         if self.segments is not None:
             ordered = sorted(self.segments.items(), key=lambda item: order_of(item[0]))
-            vars(self)["segments"] = dict(ordered)  # the dataclass is frozen
+            vars(self)["segments"] = Segments(ordered)  # the dataclass is frozen
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
@@ -450,11 +451,18 @@ class Summary(Mergeable):
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Return the queries with the lowest values, in ascending order; see `Evaluation.worst`.
 
-        At most 20 queries are stored. Queries with equal values are sorted by id. The queries are
+        For each measure, a Summary stores 20 queries; a ValueError is raised if `n` is larger and
+        more queries have a value. Queries with equal values are sorted by id. The queries are
         distinct, also if a query is in several merged parts.
         """
-        worst = self.tallies[evaluated_name(measure, self.measures)].worst
-        ids, columns = self._columns(dict(worst[: whole_number(n, "n", 1)]))
+        tally = self.tallies[evaluated_name(measure, self.measures)]
+        n, n_stored = whole_number(n, "n", 1), len(tally.worst)
+        if n > n_stored == N_KEPT < self.n_queries - tally.n_undefined:
+            raise ValueError(
+                f"n must be at most {N_KEPT}, because a Summary stores only the {N_KEPT} queries "
+                f"with the lowest values of each measure; got {n}."
+            )
+        ids, columns = self._columns(dict(tally.worst[:n]))
         return tables.frame({"query_id": ids.tolist(), **columns})
 
     def _columns(

@@ -20,7 +20,7 @@ from skgraded.reports.evaluation import LEVEL, Evaluation, check_evaluations
 from skgraded.reports.pairing import pair_evaluations
 from skgraded.reports.report import means_text
 from skgraded.reports.summary import Mergeable, Summary, moments_from_dict, moments_to_dict
-from skgraded.stats.exact_sums import Moments, exact_sum
+from skgraded.stats.exact_sums import Moments, exact_sum, weighted
 from skgraded.stats.intervals import MeanEstimate, t_interval
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, TESTS, p_of_identical
@@ -51,7 +51,7 @@ class Differences:
         counting = ~np.isnan(differences)
         weights = None if weights is None else weights[counting]
         first_sum, second_sum = (
-            exact_sum(values[counting] if weights is None else weights * values[counting])
+            exact_sum(values[counting] if weights is None else weighted(values[counting], weights))
             for values in (first, second)
         )
         differences = differences[counting]

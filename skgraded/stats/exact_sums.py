@@ -41,7 +41,7 @@ class Moments:
             n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
             sums: tuple[Fraction, ...] = n, first, n, first, second, second
         else:
-            u = weights * values
+            u = weighted(values, weights)
             sums = (
                 exact_sum(weights),
                 exact_sum(u),
@@ -88,15 +88,35 @@ class Moments:
         """Standard error √(n / (n - 1) Σ (w (v - m))² / (Σ w)²) of the mean m; requires n ≥ 2."""
         m = self.wv / self.w
         squares = self.wwvv - 2 * m * self.wwv + m * m * self.ww
-        return math.sqrt(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
+        return _root(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
 
     def deviation(self) -> float:
         """Standard deviation √(n / (n - 1) Σ w (v - m)² / Σ w) from the mean m; requires n ≥ 2."""
         m = self.wv / self.w
-        return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
+        return _root(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
 
 
 _EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}
+
+
+def _root(square: Fraction) -> float:
+    """Return the square root of a number that may be too large or too small for a float."""
+    half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(square / Fraction(4) ** half), half)
+
+
+def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the products of weights and values; raise a ValueError if a product is too large."""
+    with np.errstate(over="ignore"):
+        products = weights * values
+    is_finite = np.isfinite(products)
+    if not is_finite.all():
+        i = int(is_finite.argmin())
+        raise ValueError(
+            f"The weight {weights[i]:g} times the value {values[i]:g} is too large for a float64: "
+            "divide all weights by the same number."
+        )
+    return products
 
 
 def exact_sum(values: np.ndarray) -> Fraction:

@@ -1,6 +1,6 @@
 """Tests and intervals for independent samples: Welch's for means, and Fisher's for shares."""
 
-from math import comb
+import math
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -27,14 +27,16 @@ class MeanGap(NamedTuple):
         """
         from scipy.special import stdtr
 
-        squares = [_squared_error(sample) for sample in (first, second)]
-        error, difference = float(np.sqrt(sum(squares))), first.mean - second.mean
+        errors = [_error_of_mean(sample) for sample in (first, second)]
+        unit = math.ldexp(1.0, math.frexp(max(errors))[1])  # so that squares do not overflow
+        squares = [(error / unit) ** 2 for error in errors]
+        error, difference = unit * math.sqrt(sum(squares)), first.mean - second.mean
         if not error and are_equal(first.mean, second.mean):
             difference = 0.0
         if min(first.n, second.n) < 2:
             return cls(difference, np.nan, np.nan, np.nan)
         if not error:  # use a permutation test over all assignments of values to samples
-            p = min(1.0, 2 / comb(first.n + second.n, first.n)) if difference else 1.0
+            p = min(1.0, 2 / math.comb(first.n + second.n, first.n)) if difference else 1.0
             return cls(difference, error, np.nan, p)
         degrees = sum(squares) ** 2 / (
             squares[0] ** 2 / (first.n - 1) + squares[1] ** 2 / (second.n - 1)
@@ -55,11 +57,11 @@ class MeanGap(NamedTuple):
         return ConfidenceInterval(self.difference - reach, self.difference + reach)
 
 
-def _squared_error(sample: Moments) -> float:
-    """Return the squared standard error of a mean; 0 for identical values and for n < 2."""
+def _error_of_mean(sample: Moments) -> float:
+    """Return the standard error of a mean; 0 for identical values and for n < 2."""
     if sample.n < 2 or are_equal(sample.lowest, sample.highest):
         return 0.0
-    return sample.standard_error**2
+    return sample.standard_error
 
 
 def share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:

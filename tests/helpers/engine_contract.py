@@ -130,7 +130,12 @@ class EngineContract:
         assert summary.segments["2020-01-03"] == sg.Summary.of(
             in_memory(frame[frame["query"] % 2 == 0])
         )
-        assert sg.Summary.from_json(summary.to_json()).segments == summary.segments
+        read = sg.Summary.from_json(summary.to_json()).segments
+        assert read == summary.segments and read.get("2020-01-04") is None
+        for day in (NEXT_DAY, np.datetime64(NEXT_DAY), pd.Timestamp(NEXT_DAY)):
+            assert read[day] == read.get(day) == summary.segments["2020-01-03"] and day in read
+        with pytest.raises(KeyError, match="2020-01-04"):
+            read[datetime.date(2020, 1, 4)]
 
     def test_segments_and_ids_do_not_depend_on_the_sign_of_zero(self, engine):
         rows = pd.DataFrame({"grade": [1, 0, 1], "score": [1, 2, 1], "weight": 1.0})

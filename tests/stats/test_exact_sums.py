@@ -70,3 +70,14 @@ def test_the_deviation_is_weighted_and_signs_can_be_reversed():
     assert Moments.of(values, weights).deviation() == pytest.approx(expected, rel=1e-13)
     assert Moments.of(values).deviation() == pytest.approx(np.std(values, ddof=1), rel=1e-13)
     assert -Moments.of(values, weights) == Moments.of(-values, weights)
+
+
+def test_standard_errors_of_huge_values_and_products_that_are_too_large():
+    values = normal(9)
+    for scale in (1.0, 2.0**1000, 2.0**-1000):  # their squares are not floats
+        scaled = Moments.of(scale * values)
+        assert scaled.standard_error == scale * Moments.of(values).standard_error
+        assert scaled.deviation() == scale * Moments.of(values).deviation()
+    assert Moments.of(np.array([0.25, 1.0]), np.array([1e308, 1e308])).mean == (0.25 + 1) / 2
+    with pytest.raises(ValueError, match=r"weight 1e\+308 times the value -3 is too large for a"):
+        Moments.of(np.array([1.0, -3.0]), np.array([1e308, 1e308]))

@@ -24,6 +24,8 @@ def test_p_values_and_intervals_equal_scipy(sizes, factor):
     for level in (0.5, 0.95):
         interval = gap.interval(level)
         assert interval == pytest.approx(expected.confidence_interval(level), rel=1e-10)
+    huge = gap_between(2.0**600 * x, 2.0**600 * y)  # squares of the errors are not floats
+    assert (huge.p_value, huge.error) == (gap.p_value, 2.0**600 * gap.error)
 
 
 def test_groups_with_identical_values():
