@@ -1,6 +1,6 @@
 """Conversion of the chunks of a large table to Arrow tables; this module requires pyarrow."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -24,12 +24,13 @@ def is_table(part: Any) -> bool:
     return isinstance(part, ARROW) or hasattr(frame_of(part), "to_pandas")
 
 
-def as_arrow(part: Any, names: Collection[str]) -> pa.Table:
+def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
     """Convert the named columns of a table to an Arrow table; see `refuse_unknown` for `names`."""
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])
     elif hasattr(part, "__arrow_c_stream__") and not is_table(part):
-        part = pa.table(part)
+        with suppress(pa.ArrowInvalid):  # raised for a single column
+            part = pa.table(part)
     if isinstance(part, pa.Table):
         refuse_unknown(names, part.column_names)
         return part.select(list(names))
@@ -44,13 +45,13 @@ def as_arrow(part: Any, names: Collection[str]) -> pa.Table:
     if not (is_polars or frame.implementation.is_pandas()):
         part = frame.to_pandas()
     columns = {}
-    for name in names:
+    for name, argument in names.items():
         try:
             columns[name] = (_from_polars if is_polars else _from_pandas)(part[name])
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             raise TypeError(
                 f"Column {name!r} with dtype {part[name].dtype} cannot be converted to a single "
-                f"Arrow type: {error}"
+                f"Arrow type, which {argument} requires: {error}"
             ) from None
     return pa.table(columns)
 
@@ -84,10 +85,10 @@ def missing(column: pa.ChunkedArray) -> np.ndarray:
 
 def numbers(column: pa.ChunkedArray) -> np.ndarray:
     """Convert a column to NumPy. Missing numbers become NaN; decimals and text become objects."""
-    column = plain(column)
-    kind = column.type
-    if pa.types.is_decimal(kind):
+    kind = standard_type(column.type)
+    if pa.types.is_decimal(kind) or pa.types.is_nested(kind):
         return object_array(column.to_pylist())
+    column = plain(column)
     if column.null_count and pa.types.is_boolean(kind):
         column = column.cast(pa.float64())
     return column.to_numpy()  # integers with nulls become float64
@@ -99,11 +100,11 @@ def scores(column: pa.ChunkedArray, name: str) -> Any:
 
 
 def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
-    """Convert ids, except coded text, to a standard type; raise a ValueError if ids are missing."""
+    """Convert ids, except coded text, to a standard type; raise a ValueError for other values."""
     kind = standard_type(column.type)
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
-        raise TypeError(f"{name} must contain numbers, text or dates; its type is {kind}.")
+        raise ValueError(f"{name} must contain numbers, text or dates; its type is {kind}.")
     if not _is_coded_text(column):
         column = plain(column)
     if pa.types.is_floating(kind):
@@ -197,14 +198,16 @@ def standard_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of a column of this type that was converted with `plain`."""
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid":
         return kind.storage_type
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         kind = kind.value_type
     layouts = {"string": pa.large_string(), "binary": pa.large_binary()}
     return layouts.get(str(kind).removesuffix("_view"), kind)
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Decode dictionary columns; convert UUIDs, text and bytes to one standard type each."""
+    """Decode encoded columns; convert UUIDs, text and bytes to one standard type each."""
+    if pa.types.is_run_end_encoded(column.type):
+        column = compute.run_end_decode(column)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = standard_type(column.type)

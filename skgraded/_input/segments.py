@@ -53,7 +53,13 @@ def segments_of(
             raise ValueError(
                 f"Argument 'by' has no segment for query {query!r}: the value is {segment!r}."
             )
-        positions.setdefault(segment, []).append(i)
+        try:
+            positions.setdefault(segment, []).append(i)
+        except TypeError:  # raised for lists, sets and dicts
+            raise ValueError(
+                "Argument 'by' must contain numbers, text or dates; the segment of query "
+                f"{query!r} is {reprlib.repr(segment)}."
+            ) from None
     if are_compared:
         refuse_too_many(list(positions))
     return [(segment, np.array(members)) for segment, members in positions.items()]
@@ -79,6 +85,8 @@ def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
             f"that maps query ids to segments; got {reprlib.repr(by)}."
         )
     refuse_damaged(by, "Argument 'by'")
+    if hasattr(by, "to_pylist"):
+        by = by.to_pylist()  # elements of Arrow arrays are Arrow scalars
     if hasattr(by, "iloc"):
         if not by.index.is_unique:
             label = by.index[by.index.duplicated()].tolist()[0]

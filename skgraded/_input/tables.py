@@ -3,7 +3,8 @@
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,21 @@ from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.words import did_you_mean, plain, quoted_names
 
 ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
+LIBRARIES = ("duckdb", "narwhals", "pandas", "polars", "pyarrow")  # packages of other tables
 UNLABELLED = frozenset((type(None), np.ndarray, list))
 Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct indexes
+
+
+@contextmanager
+def library_errors(name: str, *others: type[Exception]) -> Iterator[None]:
+    """Raise errors of table libraries, and `others`, as a ValueError of one line about `name`."""
+    try:
+        yield
+    except Exception as error:
+        package = type(error).__module__.partition(".")[0].lstrip("_")
+        if package not in LIBRARIES and not isinstance(error, others):
+            raise
+        raise ValueError(f"{name} cannot be read: {' '.join(str(error).split())}") from None
 
 
 def frame_of(table: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from skgraded._input.door import grades_as_given, scores_as_given
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing_ids
-from skgraded._input.tables import refuse_unknown
+from skgraded._input.tables import library_errors, refuse_unknown
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
 from skgraded.datasets.data_structures import CHECK, RANK, choose_columns
@@ -128,17 +128,14 @@ def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str
     import pandas  # noqa: F401  # if Arrow imports pandas, Ctrl+C is ignored during the import
 
     with needs("Reading a Parquet file", "pyarrow"):
-        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
-    try:
+    with library_errors(f"{path}: the Parquet file", OSError):
         # With pre_buffer=True, Arrow's threads may abort the process at exit (apache/arrow#34314).
         file = ParquetFile(source, pre_buffer=False)
         refuse_unknown(names, file.schema_arrow.names, f"{path}: ", advice)
         table = file.read(names, use_threads=False)
         return table.to_pandas(use_threads=False, ignore_metadata=True)  # an index stays a column
-    except (ArrowException, OSError) as error:
-        raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
 
 
 # CSV ---------------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def evaluate_per_query(
 def _dtype_of_ids(ddf: Any, qid: str) -> Any:
     if isinstance(ddf._meta[qid].dtype, pd.CategoricalDtype) and not ddf[qid].cat.known:
         return pd.StringDtype("pyarrow")
-    column = ids(as_arrow(ddf._meta, [qid])[qid])
+    column = ids(as_arrow(ddf._meta, {qid: "qid"})[qid])
     if pa.types.is_date(column.type):  # Dask would convert Python dates to strings
         return np.dtype("datetime64[s]")
     return column.to_pandas().dtype
@@ -176,7 +176,9 @@ def _measure(ddf: Any, job: Job) -> list[Any]:
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
     check_for_workers(job)
-    partitions = [(f"partition {i}", part) for i, part in enumerate(ddf[job.columns].to_delayed())]
+    partitions = [
+        (f"partition {i}", part) for i, part in enumerate(ddf[list(job.columns)].to_delayed())
+    ]
     # Small groups of rows and values are moved between workers.
     is_shuffled = job.partitioning == "shuffle"
     n_combined = _n_combined(partitions) if is_shuffled else 1

@@ -96,10 +96,10 @@ class Job:
         ]
 
     @cached_property
-    def columns(self) -> list[str]:
-        """The names of all columns, without duplicates."""
-        names = (name for _, name in self.arguments)
-        return list(dict.fromkeys([self.y_true, *self.y_score, *names]))
+    def columns(self) -> dict[str, str]:
+        """The arguments, keyed by the names of their columns."""
+        names = dict.fromkeys([self.y_true, *self.y_score], "")  # their order, for messages
+        return names | {name: argument for argument, name in self.arguments}
 
     @property
     def ids(self) -> list[str]:

@@ -26,6 +26,7 @@ from skgraded._input.door import (
 )
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
+from skgraded._input.tables import library_errors
 from skgraded._input.words import object_array, plain, plain_list
 from skgraded._kernels.layout import order_by_hash
 from skgraded.judgments import Judgments, layout_of
@@ -55,9 +56,10 @@ FOR_MISSING = {  # advice on missing values, keyed by argument
 
 @contextmanager
 def errors_in(place: str) -> Iterator[None]:
-    """Add the name of the part to error messages."""
+    """Add the name of the part to error messages, also to messages of table libraries."""
     try:
-        yield
+        with library_errors("the table"):
+            yield
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"In {place}, where rows are numbered from 0: {error}") from None
@@ -69,7 +71,7 @@ def errors_in(place: str) -> Iterator[None]:
 def check_rows(part: Any, job: Job, place: str) -> Any:
     """Return the validated columns of a part as an Arrow table, or None if there are no rows."""
     with errors_in(place):
-        table = arrow.as_arrow(part, {name: argument for argument, name in job.arguments})
+        table = arrow.as_arrow(part, job.columns)
         if not table.num_rows:
             return None
         for argument, name in job.arguments:
@@ -142,8 +144,14 @@ def _aligned(columns: list[Any], name: str) -> list[Any]:
     if name == GRADE:
         return [[grade_column(column.to_numpy(), name)[0]] for column in columns]
     if name.startswith(SCORE):  # Arrow would convert integers to float64
-        with suppress(arrow.pa.ArrowInvalid):  # not all scores are whole numbers
-            return [column.cast(arrow.pa.int64()) for column in columns]
+        for kind in (arrow.pa.int64(), arrow.pa.float64()):
+            with suppress(arrow.pa.ArrowInvalid):  # raised if a number would change
+                return [column.cast(kind) for column in columns]
+        types = sorted({str(column.type) for column in columns})
+        raise ValueError(
+            f"y_score must have the same type in all batches or partitions; got {' and '.join(types)} "
+            "with numbers that no common type contains."
+        )
     return columns
 
 

@@ -4,7 +4,7 @@ import glob
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import dataset, parquet
 
 from skgraded._input.arrow import is_table, numbers
-from skgraded._input.tables import frame_of, refuse_unknown, take_rows
+from skgraded._input.tables import frame_of, library_errors, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
 from skgraded.datasets.text_files import blocks, unpacked
 from skgraded.large.jobs import Job
@@ -39,7 +39,8 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
     name = f"the {type(source).__name__}"
     if is_table(source):
         return _cut(name, [source], job, n_rows), len(source)
-    stream = _stream_of(source, name, job, n_rows)
+    with _read_errors(f"batches: {name}"):
+        stream = _stream_of(source, job, n_rows)
     if stream is not None:
         return _cut(name, stream, job, n_rows), None
     if not isinstance(source, Iterable) or hasattr(source, "columns"):
@@ -54,27 +55,25 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
 def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
     """Yield named slices of `n_rows` rows; with "whole", yield whole batches."""
     first = 0
-    for batch in batches:
-        size = len(batch)
-        step = size if job.partitioning == "whole" else n_rows
-        for start in range(0, size, max(step, 1)):
-            yield f"{name} from row {first + start}", take_rows(batch, slice(start, start + step))
-        first += size
+    with _read_errors(f"batches: {name}"):
+        for batch in batches:
+            n = len(batch)
+            step = n if job.partitioning == "whole" else n_rows
+            for start in range(0, n, max(step, 1)):
+                rows = slice(start, start + step)
+                yield f"{name} from row {first + start}", take_rows(batch, rows)
+            first += n
 
 
-@contextmanager
-def _read_errors(name: str) -> Iterator[None]:
-    """Raise Arrow's errors as a ValueError of one line that states the name of the source."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{name} cannot be read: {' '.join(str(error).split())}") from None
+def _read_errors(name: str) -> AbstractContextManager[None]:
+    """Raise errors of Arrow and of files as a ValueError of one line that names the source."""
+    return library_errors(name, OSError, UnicodeDecodeError)
 
 
 # Streams -----------------------------------------------------------------------------------------
 
 
-def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterable[Any] | None:
+def _stream_of(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
     """Return the batches of a table that is read in batches, or None for other objects."""
     frame = frame_of(source)
     if hasattr(frame, "collect") and frame.implementation.is_polars():
@@ -90,7 +89,7 @@ def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterable[Any] |
         no_buffers = dataset.ParquetFragmentScanOptions(pre_buffer=False) if is_parquet else None
         # By default, Arrow would read dozens of batches in advance.
         source = source.scanner(
-            columns=job.columns,
+            columns=list(job.columns),
             batch_size=n_rows,
             batch_readahead=1,
             fragment_readahead=1,
@@ -98,23 +97,22 @@ def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterable[Any] |
             fragment_scan_options=no_buffers,
         )
     is_stream = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_reader")
-    return _of_stream(source, name) if is_stream else None
+    return _of_stream(source) if is_stream else None
 
 
 def _select_lazily(frame: Any, job: Job) -> Any:
     refuse_unknown(job.columns, frame.collect_schema().names())
-    return frame.select(job.columns).to_native()
+    return frame.select(list(job.columns)).to_native()
 
 
-def _of_stream(source: Any, name: str) -> Iterator[Any]:
+def _of_stream(source: Any) -> Iterator[Any]:
     """Yield the batches of a pyarrow Scanner or an object that supports Arrow's C stream."""
-    with _read_errors(name):
-        if hasattr(source, "to_reader"):
-            source = source.to_reader()
-        if not isinstance(source, pa.RecordBatchReader):
-            source = pa.RecordBatchReader.from_stream(source)
-        with source:
-            yield from source
+    if hasattr(source, "to_reader"):
+        source = source.to_reader()
+    if not isinstance(source, pa.RecordBatchReader):
+        source = pa.RecordBatchReader.from_stream(source)
+    with source:
+        yield from source
 
 
 # Files -------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def families_of(rows: Rows, family: str) -> list[np.ndarray]:
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
     """Raise a ValueError unless `value` is None or one of the `known` values."""
-    if value is not None and value not in list(known):
+    if value is not None and not (isinstance(value, str) and value in known):
         raise ValueError(
             f"{name} must be one of {list(known)} or None; got {value!r}."
             f"{did_you_mean(value, known)}"

@@ -193,7 +193,7 @@ def _paired_segments(
     if by is None:
         return {None: (before, after)}
     for name, summary in (("before", before), ("after", after)):
-        if summary.by != by:
+        if not isinstance(by, str) or summary.by != by:
             raise ValueError(f"by must be {summary.by!r}, as in the Summary {name!r}; got {by!r}.")
     early, late = before.segments or {}, after.segments or {}
     shared = [segment for segment in early if segment in late]

@@ -73,7 +73,7 @@ def plain_numbers(report: Evaluation | Summary) -> dict[str, Any]:
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
     """Return the name of an evaluated measure. If `measure` is None, return the first name."""
     name: Any = names[0] if measure is None else measure
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         name = as_measure(name).name
     if name not in names:
         raise ValueError(

@@ -24,6 +24,8 @@ INVALID_TEXT = pa.table(
 )
 OBJECTS = pl.from_pandas(ONE).with_columns(pl.Series("query", [{1}] * len(ONE), pl.Object))
 PERIODS = pd.period_range("2026-01", freq="M", periods=len(ONE))
+NESTED = pl.from_pandas(ONE).with_columns(nested=pl.Series([{"a": 1}] * len(ONE)))
+UNSIGNED = ONE.assign(score=np.full(len(ONE), 2**64 - 1, dtype=np.uint64))
 UNJUDGED = ONE.assign(grade=[np.nan] + [1.5] * (len(ONE) - 1))
 
 
@@ -66,7 +68,7 @@ BATCHES = [
     ),
     (
         T,
-        "In batch 0, .*Column 'query' with dtype object cannot be converted",
+        "In batch 0, .*'query' with dtype object cannot be converted to .*, which qid requires",
         [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))],
         {},
     ),
@@ -75,14 +77,19 @@ BATCHES = [
     (T, "y_score must contain numbers", [ONE.assign(score="high")], {}),
     (V, "qid contains .* text that is not UTF-8", [INVALID_TEXT], {}),
     (
-        T,
+        V,
         "qid must contain .* or dates; its type is list",
         [ONE.assign(query=[["a"]] * len(ONE))],
         {},
     ),
-    (T, "qid must contain .* or dates; its type is extension", [ONE.assign(query=PERIODS)], {}),
+    *(
+        (V, f"{argument} must contain .*; its type is struct", [NESTED], {argument: "nested"})
+        for argument in ("qid", "by", "document")
+    ),
+    (T, "y_score must contain numbers; row 0 is {'a': 1}", [NESTED], {"y_score": "nested"}),
+    (V, "qid must contain .* or dates; its type is extension", [ONE.assign(query=PERIODS)], {}),
     (
-        T,
+        (V, T),
         "(its type is extension|with dtype category cannot be converted)",  # pandas 3 or 2
         [ONE.assign(query=pd.Categorical(PERIODS))],
         {},
@@ -105,6 +112,11 @@ BATCHES = [
         [ONE, ONE.astype({"query": str})],
         {},
     ),
+    *(
+        (V, "y_score must have the same type in all .* no common type", [UNSIGNED, other], {})
+        for other in (ONE, ONE.assign(score=-ONE.index))
+    ),
+    (T, "Expected a pandas or polars DataFrame, an .*; got Series", [ONE["score"]], {}),
     (
         V,
         "In batch 1, where rows are numbered from 0: y_true must be finite; got inf for row 17",

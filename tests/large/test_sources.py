@@ -98,6 +98,21 @@ def test_an_error_names_the_table_and_the_row(small_steps):
         measured(frame)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda frame: frame.with_columns(score=pl.col("other").cast(int)),
+            "conversion from `str`",
+        ),
+        (lambda frame: frame.with_columns(pl.col("unknown")), ".*unknown"),
+    ],
+)
+def test_errors_of_polars_name_the_argument(change, message):
+    with pytest.raises(ValueError, match=f"^batches: the LazyFrame cannot be read: {message}"):
+        measured(change(lazy(table(3))))
+
+
 # Hive layout -------------------------------------------------------------------------------------
 
 

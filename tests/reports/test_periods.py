@@ -156,6 +156,10 @@ class TestComparePeriods:
                 ValueError,
                 "by must be None, as in the Summary 'before'",
             ),
+            *(
+                (summary(AFTER), {argument: pd.Series(["de"])}, ValueError, f"{argument} must be")
+                for argument in ("by", "correction", "level", "smallest")
+            ),
             (
                 summary([0.5, 1], weights=np.array([1.0, 2.5])),
                 {},

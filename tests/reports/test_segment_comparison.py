@@ -4,6 +4,8 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from small_reports import drawn, of_values, systems, taken
 
@@ -70,11 +72,23 @@ def test_sentences_and_the_verdict_name_the_segments():
     assert "with Holm's correction over 2 tests" in texts[0]
 
 
-@pytest.mark.parametrize("by", [BY.tolist(), pd.Series(BY, IDS)[::-1]])
+@pytest.mark.parametrize(
+    "by",
+    [
+        BY.tolist(),
+        pd.Series(BY, IDS)[::-1],
+        pa.array(BY),
+        pa.chunked_array([BY[:7], BY[7:]]),
+        pa.array(BY).dictionary_encode(),
+        pl.Series(BY),
+    ],
+    ids=lambda by: type(by).__name__,
+)
 def test_segments_have_the_same_forms_as_for_summary(three, by):
     result = sg.compare(three, by=by, test="t")
     pd.testing.assert_frame_equal(result.to_frame(), sg.compare(three, by=BY, test="t").to_frame())
     assert result.segments == ["head", "tail"]
+    assert sg.Comparison.from_json(result.to_json()).to_json() == result.to_json()
     means = three["a"].summary(by=by).set_index(["segment", "measure"])["mean"]
     for row in result.to_frame().query("baseline == 'a'").to_dict("records"):
         assert row["baseline_mean"] == pytest.approx(means[row["segment"], row["measure"]])
@@ -132,6 +146,15 @@ TWO = systems(["a", "b"], 60)
     [
         (TWO, BY[:-1], ValueError, "'by' contains 59 segments, but there are 60 queries"),
         (sg.Summaries.of(TWO), BY, ValueError, "by must be None or the column of segments"),
+        *(
+            (TWO, by, ValueError, f"'by' .*numbers, text or dates; the segment of .*'q0' is {text}")
+            for by, text in [
+                (pa.array([{"a": 1}] * 60), "{'a': 1}"),
+                (pl.Series([{"a": 1}] * 60), "{'a': 1}"),
+                ([["de"]] * 60, r"\['de'\]"),
+            ]
+        ),
+        (TWO, pa.nulls(60), ValueError, "'by' has no segment for query 'q0': the value is None"),
         (
             systems(["a", "b"], 101),
             range(101),
