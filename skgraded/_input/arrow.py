@@ -16,6 +16,11 @@ from skgraded._input.tables import all_names, frame_of, refuse_unknown
 from skgraded._input.words import object_array
 
 ARROW = (pa.Table, pa.RecordBatch)
+# With pre_buffer=True, Arrow would hold the compressed columns of a whole Parquet file in memory, and
+# its threads could abort the process at exit (apache/arrow#34314). pyarrow 14 verifies no checksums.
+PARQUET_OPTIONS = {"pre_buffer": False} | (
+    {"page_checksum_verification": True} if int(pa.__version__.partition(".")[0]) > 14 else {}
+)
 DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a scale ≥ 0
 
 

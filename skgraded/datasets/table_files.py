@@ -130,9 +130,9 @@ def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str
     with needs("Reading a Parquet file", "pyarrow"):
         from pyarrow.parquet import ParquetFile
 
+        from skgraded._input.arrow import PARQUET_OPTIONS
     with library_errors(f"{path}: the Parquet file", OSError):
-        # With pre_buffer=True, Arrow's threads may abort the process at exit (apache/arrow#34314).
-        file = ParquetFile(source, pre_buffer=False)
+        file = ParquetFile(source, **PARQUET_OPTIONS)
         refuse_unknown(names, file.schema_arrow.names, f"{path}: ", advice)
         table = file.read(names, use_threads=False)
         return table.to_pandas(use_threads=False, ignore_metadata=True)  # an index stays a column

@@ -38,8 +38,11 @@ def evaluate_batches(
         a file must occur only once. Files of a path are read in natural order: ``part-2`` before
         ``part-10``. Files ending in ``.csv`` or ``.tsv`` are text,
         also if they are compressed (``.csv.gz``, ``.bz2`` or ``.xz``). In text files, query ids and
-        segments are text, so ``007`` and ``7`` differ. Other files are Parquet. The keys of a Hive
-        layout, such as ``day=2026-11-01/country=de/0.parquet``, are columns that contain text.
+        segments are text, so ``007`` and ``7`` differ. Other files are Parquet. A folder contains
+        either Parquet files (``.parquet`` or ``.pq``) or CSV files; files whose names begin with
+        ``.`` or ``_`` are ignored. The keys of a Hive layout, such as
+        ``day=2026-11-01/country=de/0.parquet``, are columns that contain text; columns of the same
+        names in the files must have equal values.
     progress : bool, default=False
         Show a progress bar in a terminal or notebook; requires tqdm.
 

@@ -10,16 +10,18 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
-from pyarrow import dataset, parquet
+from pyarrow import compute, dataset, parquet
 
-from skgraded._input.arrow import is_table, numbers
+from skgraded._input.arrow import PARQUET_OPTIONS, is_table, numbers, plain
 from skgraded._input.tables import frame_of, library_errors, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
 from skgraded.datasets.text_files import blocks, unpacked
 from skgraded.large.jobs import Job
 
-CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)  # all other files are Parquet
+CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)
+PARQUET = re.compile(r"\.(parquet|pq)$", re.IGNORECASE)  # only in folders
 
 Batches = Generator[tuple[str, Any], None, None]  # a batch and its name in error messages
 FolderColumns = dict[str, str | None]  # names and values in folder names such as country=de
@@ -86,7 +88,7 @@ def _stream_of(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
     if hasattr(source, "scanner"):  # a pyarrow Dataset
         refuse_unknown(job.columns, source.schema.names)
         is_parquet = isinstance(getattr(source, "format", None), dataset.ParquetFileFormat)
-        no_buffers = dataset.ParquetFragmentScanOptions(pre_buffer=False) if is_parquet else None
+        options = dataset.ParquetFragmentScanOptions(**PARQUET_OPTIONS) if is_parquet else None
         # By default, Arrow would read dozens of batches in advance.
         source = source.scanner(
             columns=list(job.columns),
@@ -94,7 +96,7 @@ def _stream_of(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
             batch_readahead=1,
             fragment_readahead=1,
             use_threads=False,
-            fragment_scan_options=no_buffers,
+            fragment_scan_options=options,
         )
     is_stream = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_reader")
     return _of_stream(source) if is_stream else None
@@ -142,14 +144,24 @@ def table_files(*paths: str | os.PathLike[str]) -> list[str]:
 
 
 def _files_in(path: str) -> list[str]:
-    """Return a file, the Parquet files in a folder or, if there are none, the CSV files in it."""
+    """Return a file, the Parquet files in a folder or, if there are none, the CSV files in it.
+
+    Raise a ValueError if the folder contains other files, except hidden files.
+    """
     if not os.path.isdir(path):
         return [path]
     files = []
     for folder, folders, names in os.walk(path, followlinks=True):
         folders[:] = [name for name in folders if name[0] not in "._"]  # hidden folders
         files += [os.path.join(folder, name) for name in names if name[0] not in "._"]
-    return [file for file in files if file.endswith(".parquet")] or [*filter(CSV.search, files)]
+    tables = [*filter(PARQUET.search, files)] or [*filter(CSV.search, files)]
+    if len(tables) < len(files):
+        raise ValueError(
+            f"The folder {path} must contain either Parquet files (.parquet, .pq) or CSV files "
+            f"(.csv, .tsv), but it contains {min(set(files) - set(tables))}: move this file, or "
+            "pass a pattern of the files to read."
+        )
+    return tables
 
 
 def _in_natural_order(name: str) -> list[int | str]:
@@ -164,7 +176,7 @@ def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
         folders = folder_columns(path)
         batches = read(path, folders, job, n_rows)
         if folders:
-            batches = (_with_folder_columns(batch, folders, job) for batch in batches)
+            batches = (_with_folder_columns(batch, folders, job, path) for batch in batches)
         yield from _cut(path, batches, job, n_rows)
 
 
@@ -182,11 +194,9 @@ def _n_rows(path: str) -> int:
 
 @contextmanager
 def _open_parquet(path: str) -> Iterator[Any]:
-    # With pre_buffer=True, Arrow would hold the compressed columns of a whole file in memory, and
-    # its threads could abort the process at exit (apache/arrow#34314).
     with (
         _read_errors(f"{path}: the Parquet file"),
-        parquet.ParquetFile(path, pre_buffer=False) as file,
+        parquet.ParquetFile(path, **PARQUET_OPTIONS) as file,
     ):
         yield file
 
@@ -262,11 +272,35 @@ def folder_columns(path: str) -> FolderColumns:
     }
 
 
-def _with_folder_columns(batch: Any, folders: FolderColumns, job: Job) -> pa.Table:
-    """Add the required columns of the folder names that the file does not contain."""
+def _with_folder_columns(batch: Any, folders: FolderColumns, job: Job, path: str) -> pa.Table:
+    """Add the required columns of the folder names, or compare them with those in the file."""
     table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
     for name in job.columns:
         if name not in table.column_names:
             value = pa.scalar(folders[name], pa.large_string())
             table = table.append_column(name, pa.repeat(value, table.num_rows))
+        elif name in folders:
+            _refuse_other_values(plain(table[name]), folders[name], name, path)
     return table
+
+
+def _refuse_other_values(
+    column: pa.ChunkedArray, expected: str | None, name: str, path: str
+) -> None:
+    """Raise a ValueError unless all values of a column equal the value in the folder name."""
+    kind = column.type
+    is_time = pa.types.is_timestamp(kind)
+    try:
+        value = pa.scalar(expected, pa.large_string())
+        value = value.cast(pa.timestamp(kind.unit) if is_time else kind).cast(kind)  # UTC
+        is_equal = compute.equal(column, value).fill_null(False).to_numpy()
+    except pa.ArrowException:  # raised if the text is not a value of this type
+        is_equal = np.zeros(len(column), dtype=bool)
+    if expected is None:
+        is_equal = column.is_null().to_numpy()
+    if not is_equal.all():
+        value = column[int(is_equal.argmin())].as_py()
+        raise ValueError(
+            f"{path}: column {name!r} contains {value!r}, but the folder name states "
+            f"{expected!r}. Rename the column or the folder."
+        )

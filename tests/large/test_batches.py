@@ -151,21 +151,24 @@ def test_weights_that_are_positive_only_for_undefined_queries():
 
 
 def write(frame, path):
-    if path.suffix == ".parquet":
+    if path.suffix.lower() in (".parquet", ".pq"):
         frame.to_parquet(path, row_group_size=100)
     else:
         frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.name.lower() else ",")
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz", ".tsv", ".TSV.bz2"])
+@pytest.mark.parametrize(
+    "ending", [".parquet", ".pq", ".PARQUET", ".csv", ".csv.gz", ".tsv", ".TSV.bz2"]
+)
 def test_files_folders_and_patterns(tmp_path, ending, small_steps, monkeypatch, capsys):
     monkeypatch.setattr(arrow_csv, "BLOCK", 2000)
     frame = table(100)
-    ids = frame["query"].astype(int if ending == ".parquet" else str)  # ids in CSV files are text
+    ids = frame["query"].astype(str if "sv" in ending.lower() else int)  # ids in CSV files are text
     expected = sg.Summary.of(in_memory(frame.assign(query=ids)))
     folder, whole, file = tmp_path / "parts", tmp_path / "whole", tmp_path / f"all{ending}"
     for path in (folder, whole):
         path.mkdir()
+    (folder / ".hidden").touch()
     for i, part in enumerate(pieces(frame, 12)):  # part.10 comes after part.9
         write(part, folder / f"part.{i}{ending}")
     for name in ("_SUCCESS", f"_metadata{ending}"):

@@ -172,6 +172,19 @@ LAYOUTS = [  # paths of files, a column in the files, message
     (["day=1/0", "country=de/0"], {}, "de/0.parquet: There is no column 'day'"),
     (["day=__HIVE_DEFAULT_PARTITION__/0"], {}, "'day' .by. contains null in row 0, query"),
     (["days=1/0"], {}, "no column 'day'. .* 'query', 'days'. Did you mean 'days'"),
+    *(
+        ([f"day={folder}/0"], {"day": day}, f"day' contains {value}, but the folder .* {expected}")
+        for folder, day, value, expected in [
+            ("de", ["fr", "fr"], "'fr'", "'de'"),
+            ("de", pa.array(["de", "fr"]).dictionary_encode(), "'fr'", "'de'"),
+            ("1", [1, 2], "2", "'1'"),
+            ("01", ["1", "1"], "'1'", "'01'"),
+            ("1", ["1", None], "None", "'1'"),
+            ("x", [1, 1], "1", "'x'"),
+            ("2026-11-01", pa.array([0, 0], pa.date32()), "datetime.date.*", "'2026-11-01'"),
+            ("__HIVE_DEFAULT_PARTITION__", ["", ""], "''", "None"),
+        ]
+    ),
 ]
 
 
@@ -250,3 +263,15 @@ def test_files_are_refused_with_one_clear_error(tmp_path, name, content, message
 def test_a_folder_without_tables_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="no Parquet or CSV file found"):
         sg.evaluate_batches(tmp_path, "grade", "score", "query")
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.orc", "part-1", "day=1/rows.parquet.tmp"])
+def test_a_file_of_another_kind_in_a_folder_is_named(tmp_path, name):
+    pq.write_table(pa.table(ROWS), tmp_path / "0.parquet")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).touch()
+    with pytest.raises(ValueError, match=f"must contain either Parquet .*contains .*{name}: move"):
+        sg.evaluate_batches(tmp_path, "grade", "score", "query")
+    with pytest.raises(ValueError, match=f"contains .*{name}: move this file, or pass a pattern"):
+        sg.evaluate_batches(f"{tmp_path}*", "grade", "score", "query")
+    assert sg.evaluate_batches(f"{tmp_path}/*.parquet", "grade", "score", "query", "rr").n_queries

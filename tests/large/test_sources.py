@@ -1,10 +1,14 @@
 """Sources of batches: single tables, streams, Datasets, LazyFrames, DuckDB and CSV files."""
 
+from datetime import datetime
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from large_tables import (
     in_memory,
@@ -14,6 +18,7 @@ from large_tables import (
 )
 
 import skgraded as sg
+from skgraded.cli import main
 from skgraded.datasets import arrow_csv
 
 HAS_STREAMS = hasattr(pa.RecordBatchReader, "from_stream")
@@ -140,10 +145,54 @@ def test_keys_of_folders_are_text_columns(form, tmp_path, small_steps):
     assert measured(tmp_path / "logs", qid="country") == measured(frame, qid="country")
 
 
-def test_a_column_in_the_file_is_used_instead_of_the_folder_name(tmp_path):
-    (tmp_path / "day=01").mkdir()
-    table().assign(day=1).to_parquet(tmp_path / "day=01" / "rows.parquet")
-    assert list(measured(tmp_path, by="day").segments) == [1]
+MIDNIGHT = datetime(2026, 11, 1)
+EQUAL = [  # name of a folder, equal values in the files, segment
+    ("01", pa.array([1, 1], pa.int8()), 1),
+    ("0.5", pa.array([0.5, 0.5], pa.float32()), 0.5),
+    ("true", pa.array([True, True]), True),
+    ("d%2Fe", pa.array(["d/e", "d/e"]).dictionary_encode(), "d/e"),
+    ("de", pa.array([b"de", b"de"]), b"de"),
+    ("1.50", pa.array([Decimal("1.5")] * 2), Decimal("1.5")),
+    ("2026-11-01", pa.array([MIDNIGHT.date()] * 2), "2026-11-01"),
+    ("2026-11-01", pa.array([MIDNIGHT] * 2), "2026-11-01"),
+    ("2026-11-01", pa.array([MIDNIGHT] * 2, pa.timestamp("ns", "UTC")), "2026-11-01"),
+    ("2026-11-01 05%3A00%3A00", pa.array([MIDNIGHT.replace(hour=5)] * 2), "2026-11-01T05:00:00"),
+]
+
+
+@pytest.mark.parametrize(("folder", "day", "segment"), EQUAL, ids=lambda part: str(part)[-20:])
+def test_a_column_in_the_file_may_repeat_the_folder_name(folder, day, segment, tmp_path):
+    rows = pa.table({"grade": [1, 0], "score": [2, 1], "query": ["a", "a"], "day": day})
+    (tmp_path / f"day={folder}").mkdir()
+    pq.write_table(rows, tmp_path / f"day={folder}" / "rows.parquet")
+    for partitioning in ("shuffle", "whole"):
+        summary = sg.evaluate_batches(
+            tmp_path, **UNWEIGHTED, measures="rr", by="day", partitioning=partitioning
+        )
+        assert list(summary.segments) == [segment]
+
+
+# Parquet -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(int(pa.__version__.split(".")[0]) < 15, reason="pyarrow 14 reads no checksums")
+def test_a_damaged_page_of_a_parquet_file_is_an_error(tmp_path, capsys):
+    path = tmp_path / "rows.parquet"
+    rows = pa.table({"query": ["a", "a"], "grade": [1, 0], "score": [2.0, 1.0]})
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    pq.write_table(rows, path, **options)
+    assert sg.evaluate_batches(path, **UNWEIGHTED, measures="rr").mean() == {"RR": 1}
+    pages = pq.read_metadata(path).row_group(0).column(2)
+    data = bytearray(path.read_bytes())
+    data[pages.data_page_offset + pages.total_compressed_size - 1] ^= (
+        0x40  # the score 1 becomes inf
+    )
+    path.write_bytes(data)
+    for source, name in [(path, str(path)), (tmp_path, str(path)), (ds.dataset(path), "batches")]:
+        with pytest.raises(ValueError, match=f"^{name}: the .* cannot be read: .*checksum"):
+            sg.evaluate_batches(source, **UNWEIGHTED, measures="rr")
+    assert main(["evaluate", str(path), "-m", "rr"]) == 2
+    assert f"{path}: the Parquet file cannot be read: " in capsys.readouterr().err
 
 
 # CSV ---------------------------------------------------------------------------------------------
