@@ -10,7 +10,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import door
 from skgraded._input.docstrings import with_parameters
+from skgraded._input.words import counted, did_you_mean
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
@@ -79,6 +80,10 @@ _CHECKS = {
 }
 
 
+# Names that other libraries use for the parameters, keyed by `plain_name`.
+OTHER_NAMES = {"cutoff": "k", "rel": "threshold", "topk": "k"}
+
+
 def _text(value: Any) -> str:
     if callable(value):
         name = getattr(value, "__name__", type(value).__name__)
@@ -105,11 +110,61 @@ def shared_fields(cls: type[M]) -> type[M]:
     """Convert a base class to a frozen dataclass whose fields are inherited by subclasses."""
     if inspect.get_annotations(cls) or len(cls.__bases__) > 1:  # otherwise, it adds no fields
         cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
+        cls.__init__ = _checked(cls.__init__)  # type: ignore[method-assign]
     fields = {field.name: field for field in dataclasses.fields(cls)}
     undefined = fields.pop("undefined")
     first = {name: fields.pop(name) for name in ("k", "ties") if name in fields}
     cls._fields = first | fields | {"undefined": undefined}  # in the order shown to users
     return cls
+
+
+def _checked(initialize: Callable[..., None]) -> Callable[..., None]:
+    """Extend the __init__ of a dataclass by the checks of parameters and their names."""
+
+    @wraps(initialize)
+    def __init__(self: Measure, *values: Any, **parameters: Any) -> None:
+        try:
+            initialize(self, *values, **parameters)
+        except TypeError:  # names the base class that defines the parameters
+            _refuse_arguments(type(self), values, parameters)
+            raise
+        for name in self._fields:
+            check = self._own_checks.get(name) or _CHECKS[name]
+            object.__setattr__(self, name, check(getattr(self, name)))
+
+    return __init__
+
+
+def _refuse_arguments(
+    cls: type[Measure], values: tuple[Any, ...], parameters: dict[str, Any]
+) -> None:
+    """Raise a TypeError for an unknown or repeated parameter, or too many positional arguments."""
+    for name in parameters:
+        if name not in cls._fields:
+            raise TypeError(unknown_parameter(cls, name)) from None
+    by_position = [name for name, field in cls._fields.items() if not field.kw_only]
+    for name in by_position[: len(values)]:
+        if name in parameters:
+            raise TypeError(
+                f"Measure {cls.__name__} received {name} both by position and by name."
+            ) from None
+    if len(values) > len(by_position):
+        number = counted(len(by_position), "positional argument", "positional arguments")
+        others = [name for name in cls._fields if name not in by_position]
+        raise TypeError(
+            f"Measure {cls.__name__} accepts {number}; got {len(values)}. Pass {', '.join(others)} "
+            "by name."
+        ) from None
+
+
+def unknown_parameter(cls: type[Measure], name: str) -> str:
+    """Return the message for a parameter that a measure does not have."""
+    near = OTHER_NAMES.get(plain_name(name))
+    hint = did_you_mean(name if near is None else near, cls._fields)
+    return (
+        f"Measure {cls.__name__} has no parameter {name!r}; its parameters are "
+        f"{', '.join(cls._fields)}.{hint}"
+    )
 
 
 # The measure -------------------------------------------------------------------------------------
@@ -132,11 +187,6 @@ class Measure(_Immutable):
     """
 
     undefined: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in self._fields:
-            check = self._own_checks.get(name) or _CHECKS[name]
-            object.__setattr__(self, name, check(getattr(self, name)))
 
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # for the measure's own parameters

@@ -10,8 +10,16 @@ from itertools import chain
 from typing import Any
 
 from skgraded._input.door import choice_validator, number_validator
-from skgraded._input.words import did_you_mean, nearest
-from skgraded.measures.base import ALIASES, KNOWN_NAMES, MEASURES, PARSED, Measure, plain_name
+from skgraded._input.words import nearest
+from skgraded.measures.base import (
+    ALIASES,
+    KNOWN_NAMES,
+    MEASURES,
+    PARSED,
+    Measure,
+    plain_name,
+    unknown_parameter,
+)
 
 # Measures for which trec_eval 10 has other parameters than our defaults.
 TREC_EVAL: dict[str, dict[str, Any]] = {"NDCG": {"gain": "linear"}, "RBP": {"persistence": 0.9}}
@@ -136,10 +144,7 @@ def _parameters_of(text: str, form: re.Match[str], cls: type[Measure]) -> Iterat
     for keyword in call.keywords:
         name = known.get(plain_name(keyword.arg or "**"))
         if name is None:
-            raise ValueError(
-                f"Measure {cls.__name__} has no parameter {keyword.arg!r}; its parameters are "
-                f"{', '.join(known.values())}.{did_you_mean(keyword.arg, known.values())}"
-            )
+            raise ValueError(unknown_parameter(cls, keyword.arg or "**"))
         yield name, _literal(text, keyword)
     if cut_off:
         if "k" not in known.values():

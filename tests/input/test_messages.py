@@ -1,6 +1,7 @@
 """Error messages about bad input: they name the argument, the first bad row and its value."""
 
 import io
+import re
 import warnings
 from collections import namedtuple
 from decimal import Decimal
@@ -16,6 +17,7 @@ from sklearn.metrics import ndcg_score
 
 import skgraded as sg
 from skgraded.datasets import read_qrels, read_run
+from skgraded.measures import MEASURES
 
 GRADES, SCORES, QID = [0, 1, 2, 0, 1, 2], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [1, 1, 1, 2, 2, 2]
 GOOD = {"y_true": GRADES, "y_score": SCORES, "qid": QID}
@@ -398,11 +400,25 @@ def test_bad_parameters_are_refused_by_every_measure(parameter):
 def test_wrong_names_and_numbers_of_parameters_are_refused():
     assert sg.AP(3) == sg.AP(k=3) and sg.NDCG(k="mean").k == "mean"
     assert sg.EDRC("log2", 0.25) == sg.EDRC(discount="log2", prior=0.25)
-    many = {sg.AP: (3, "worst"), sg.EDRC: ("log2", 0.25, 0.0), sg.TauAP: ("worst",)}
-    for cls, values in many.items():
-        assert "positional" in message_of(lambda cls=cls, values=values: cls(*values), TypeError)
-    for cls, unknown in ((sg.NDCG, {"threshold": 2}), (sg.MuAP, {"gain": "linear"})):
-        assert next(iter(unknown)) in message_of(partial(cls, **unknown), TypeError)
+    for cls in MEASURES.values():
+        message = message_of(partial(cls, depth=3), TypeError)
+        assert message.startswith(
+            f"Measure {cls.__name__} has no parameter 'depth'; its parameters"
+        )
+        message = message_of(partial(cls, *[0.5] * 3), TypeError)
+        assert re.match(
+            f"Measure {cls.__name__} accepts [012] positional argument.*; got 3", message
+        )
+    for call, words in {
+        partial(sg.NDCG, top_k=10): "are k, ties, gain, discount, undefined. Did you mean 'k'?",
+        partial(sg.AP, rel=2): "Did you mean 'threshold'?",
+        partial(
+            sg.NDCG, 5, "worst"
+        ): "1 positional argument; got 2. Pass ties, gain, discount, und",
+        partial(sg.NDCNG, 5, k=5): "Measure NDCNG received k both by position and by name.",
+        partial(sg.measure, "mrr(top_k=10)"): "Measure RR has no parameter 'top_k'; ",
+    }.items():
+        assert words in message_of(call, ValueError if call.func is sg.measure else TypeError)
 
 
 @pytest.mark.parametrize("cls", [sg.NDCNG, sg.GeneralizedPrecision])
