@@ -213,8 +213,6 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Decode encoded columns; convert UUIDs, text and bytes to one standard type each."""
     if pa.types.is_run_end_encoded(column.type):
         column = compute.run_end_decode(column)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     kind = standard_type(column.type)
     return column if column.type == kind else column.cast(kind)
 

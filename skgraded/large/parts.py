@@ -233,7 +233,8 @@ def measure_part(table: Any, job: Job, place: str) -> list[Any]:
         return [table]
     if job.partitioning == "whole":
         return [measure_rows(table, job, place)]
-    end, start = arrow.first_of_last(table[QUERY])
+    with errors_in(place):
+        end, start = arrow.first_of_last(table[QUERY])
     inside = table.slice(end, max(start - end, 0))
     # Copied, because a slice keeps the whole table in memory.
     edges = arrow.take(table, np.r_[:end, max(end, start) : table.num_rows])

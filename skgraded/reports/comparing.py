@@ -233,9 +233,9 @@ def checked_settings(
 ) -> Settings:
     """Check arguments of `compare`; the command calls this function before it reads files."""
     check_choice("baseline", baseline, systems)
+    check_choice("test", test, [*TESTS, "auto"])
     if test == "auto":
         test = "t" if are_sums else "randomization"
-    check_choice("test", test, TESTS)
     check_choice("correction", correction, CORRECTIONS)
     choice_validator("family", FAMILIES)(family)
     level = CHECK_LEVEL(level)

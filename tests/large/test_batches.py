@@ -3,6 +3,7 @@
 import decimal
 import doctest
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from large_tables import (
     table,
     whole_pieces,
 )
+from pyarrow.compute import run_end_encode
 
 import skgraded as sg
 from skgraded.datasets import arrow_csv
@@ -49,6 +51,7 @@ KINDS = {
     "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
     "dictionaries": lambda frame: in_layout(frame, pa.Array.dictionary_encode),
     "views": lambda frame: in_layout(frame, as_views),
+    "runs": lambda frame: in_layout(frame, run_end_encode),
     "layouts in turn": lambda frame: in_layout(
         frame, (as_views, pa.Array.dictionary_encode, pa.array)[len(frame) % 3]
     ),
@@ -145,6 +148,18 @@ def test_weights_that_are_positive_only_for_undefined_queries():
     assert measured([frame], measures=measures) == expected
     with pytest.raises(ValueError, match="sample_weight is 0 in all rows"):
         measured([frame.assign(weight=0)], measures=["rr", measures])
+
+
+def test_a_grade_of_600_has_an_interval():
+    """The DCG of the first query is 2^600 - 1, which is 2^600 as a float; its square overflows."""
+    frame = pd.DataFrame({"grade": [600, 0], "score": 1, "query": ["a", "b"], "weight": 1})
+    summary = measured([frame], measures="dcg", label="Monday")
+    mean = error = 2.0**599
+    assert summary.summary()["mean"].tolist() == [mean]
+    reach = 12.706204736174698 * error  # the 97.5 % quantile of Student's t with one degree
+    assert summary.confidence_interval()["DCG"] == pytest.approx((mean - reach, mean + reach))
+    after = replace(summary, labels=["Tuesday"])
+    assert sg.compare_periods(summary, after)["p_value"].tolist() == [1]
 
 
 # Files -------------------------------------------------------------------------------------------
