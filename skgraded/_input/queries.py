@@ -16,10 +16,10 @@ from skgraded._input.words import (
     are_utf8,
     is_missing,
     object_array,
+    order_of,
     plain,
     plain_list,
     refuse_unwritable,
-    sorted_positions,
 )
 from skgraded._kernels import layout
 
@@ -79,6 +79,13 @@ def _number_blocks(qid: Any, n: int | None, expected: str | None, name: str) -> 
             refuse_unwritable(categories[code], name)
         queries = object_array([categories[code] for code in queries.tolist()])
     return len(ids), heads, codes, queries, *rest
+
+
+def sorted_positions(ids: np.ndarray) -> np.ndarray:
+    """Return the positions of all ids in sorted order; ids of several types are sorted by type."""
+    if ids.dtype.kind == "O" and set(map(type, ids)) != {str}:
+        ids = object_array(list(map(order_of, ids)))
+    return np.argsort(ids, kind="stable")
 
 
 def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:

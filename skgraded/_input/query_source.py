@@ -1,7 +1,6 @@
 """Find the query ids of the rows of X, and warn if X lacks some rows of a query."""
 
 import numbers
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input import tables
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import did_you_mean, plain
 
 OR_ROUTING = "Alternatively, pass qid with metadata routing, which does not depend on X."
@@ -24,7 +24,8 @@ NO_QID = (
     "{caller} got no qid: pass qid=qid, in a search after sklearn.set_config("
     "enable_metadata_routing=True) with search.fit(X, y, qid=qid) (cross_validate: params={{'qid': "
     "qid}}); or name a column of X, QueryRanker(…, qid='query_id') or make_ranking_scorer(…, "
-    "qid='query_id'); or pass a Series with the row labels of X in the same way, qid=series."
+    "qid='query_id') (in a pipeline, the position of a column in QueryRanker does not count, because "
+    "steps may move columns); or pass a Series with the row labels of X in the same way, qid=series."
 )
 PARTIAL = (
     "{partial} of the {seen} queries to {verb}, such as {example!r}, are incomplete: X does not "
@@ -113,8 +114,7 @@ class QuerySource:
             has_steps = has_steps or bool(steps)
             source = cls(getattr(inner, "qid", None))
             if source.is_in_X:
-                is_moved = has_steps and isinstance(source.source, numbers.Integral)
-                return cls(None) if is_before_steps and is_moved else source
+                return source.before_steps() if is_before_steps and has_steps else source
         return cls(None)
 
     @classmethod
@@ -127,6 +127,10 @@ class QuerySource:
     def of_argument(cls, qid: Any) -> Self:
         """Return the source for an argument that contains queries, or names a column of X."""
         return cls(qid if isinstance(qid, (str, numbers.Integral)) else None)
+
+    def before_steps(self) -> Self:
+        """Return the source in the X that a pipeline received, whose steps may move columns."""
+        return type(self)(None if isinstance(self.source, numbers.Integral) else self.source)
 
     @property
     def place(self) -> str:
@@ -237,7 +241,7 @@ class QuerySource:
                 f"which looks like a feature value. {KEEP}"
             )
 
-    def warn_of_partial_queries(self, X: Any, verb: str, stacklevel: int = 3) -> None:
+    def warn_of_partial_queries(self, X: Any, verb: str) -> None:
         """Issue a TornQueryWarning if X lacks some rows of a query in the Series.
 
         `verb` is "fit" or "score".
@@ -261,7 +265,7 @@ class QuerySource:
                 example=plain(ids[incomplete[0]]),
                 missing=(sizes - seen)[incomplete].sum(),
             )
-            warnings.warn(message, TornQueryWarning, stacklevel=stacklevel)
+            warn_user(message, TornQueryWarning)
 
 
 def locate_columns(table: Any, sources: Iterable[QuerySource]) -> list[TableColumn]:
@@ -297,7 +301,7 @@ def estimators_inside(estimator: Any) -> Iterator[tuple[Any, list[Any] | None]]:
             estimator, steps = estimator.best_estimator_, []
         elif hasattr(estimator, "steps"):
             *before, (_, last) = estimator.steps
-            steps = [step for _, step in before if step not in (None, "passthrough")]
+            steps = [step for _, step in before if hasattr(step, "transform")]
             estimator = last
         else:
             inner = getattr(estimator, "estimator", None)
@@ -316,8 +320,8 @@ class FittedQueries:
         self.sums = np.add.reduceat(grades if order is None else grades[order], starts[:-1])
         self.stopped_on = set(stopped_on)
 
-    def shared_with(self, ids: np.ndarray, layout: Any) -> list[Any]:
-        """Return the ids of queries seen during fit; none if the fitted queries are scored.
+    def shared_with(self, ids: np.ndarray, layout: Any) -> list[int]:
+        """Return the positions of ids seen during fit; none if the fitted queries are scored.
 
         Rows are assumed to be the fitted rows if they have the same queries, sizes and sums of
         grades.
@@ -328,24 +332,43 @@ class FittedQueries:
             sums = layout.sum_levels(layout.levels * layout.counts)
             if np.array_equal(self.sizes[at], layout.sizes) and np.allclose(self.sums[at], sums):
                 return []
-        return [
-            query for query, i in zip(ids, at, strict=True) if i >= 0 or query in self.stopped_on
-        ]
+        is_seen = [i >= 0 or query in self.stopped_on for query, i in zip(ids, at, strict=True)]
+        return np.flatnonzero(is_seen).tolist()
 
 
 def warn_of_split_queries(
-    estimator: Any, X: Any, source: QuerySource, ids: np.ndarray, layout: Any
+    estimator: Any,
+    X: Any,
+    source: QuerySource,
+    ids: np.ndarray,
+    layout: Any,
+    is_transformed: bool = False,
 ) -> None:
     """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
 
     `ids` and `layout` belong to the judgments. Only a QueryRanker, which may be part of a search or
-    pipeline, stores the queries of its fit.
+    pipeline, stores the queries of its fit. Their ids may be encoded by steps of the pipeline;
+    `is_transformed` says that X is the result of such steps.
     """
-    inside = (getattr(inner, "_fitted_queries", None) for inner, _ in estimators_inside(estimator))
-    fitted = next((queries for queries in inside if queries is not None), None)
-    shared = [] if fitted is None else fitted.shared_with(ids, layout)
+    steps: list[Any] = []
+    shared: list[int] = []
+    for inner, before in estimators_inside(estimator):
+        steps += before or []
+        fitted = getattr(inner, "_fitted_queries", None)
+        if fitted is not None:
+            seen = ids
+            if (steps or is_transformed) and inner._queries.is_column:
+                starts = layout.starts[:-1]
+                rows = starts if layout.order is None else layout.order[starts]
+                table = tables.take_rows(tables.as_table(X), rows)
+                for step in steps:
+                    table = step.transform(table)
+                seen = np.asarray(inner._queries.read(tables.as_table(table)))
+            shared = fitted.shared_with(seen, layout)
+            break
     if shared:
-        message = SHARED.format(shared=len(shared), scored=len(ids), example=plain(shared[0]))
-        warnings.warn(message, TornQueryWarning, stacklevel=3)
+        example = plain(ids[shared[0]])
+        message = SHARED.format(shared=len(shared), scored=len(ids), example=example)
+        warn_user(message, TornQueryWarning)
     else:
-        source.warn_of_partial_queries(X, "score", stacklevel=4)
+        source.warn_of_partial_queries(X, "score")

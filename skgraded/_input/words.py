@@ -125,13 +125,6 @@ def printable(text: str) -> str:
 # Order of ids of any type, for results that do not depend on the order of the rows ----------------
 
 
-def sorted_positions(ids: np.ndarray) -> np.ndarray:
-    """Return the positions of all ids in sorted order; ids of several types are sorted by type."""
-    if ids.dtype.kind == "O" and set(map(type, ids)) != {str}:
-        ids = object_array(list(map(order_of, ids)))
-    return np.argsort(ids, kind="stable")
-
-
 def lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
     """Return the positions of the queries with the n lowest ids."""
     ids = ids[positions]

@@ -1,4 +1,4 @@
-"""Access to stack frames of a boosting library from within callbacks and metrics."""
+"""Access to stack frames of other libraries, for what they do not pass to our code."""
 
 import sys
 from collections.abc import Mapping
@@ -20,3 +20,22 @@ def library_locals(name: str, kind: type) -> Mapping[str, Any]:
             return frame.f_locals
         frame = frame.f_back
     return {}
+
+
+def passed_to_pipeline(X: Any) -> Any:
+    """Return the X that was passed to the outermost ``Pipeline.score`` on the stack, or else `X`.
+
+    A pipeline calls ``score`` of its last step with the rows that the other steps return, in which
+    the query ids may be encoded.
+    """
+    from sklearn.pipeline import Pipeline
+
+    passed, frame = X, sys._getframe(1).f_back
+    while frame is not None:
+        if frame.f_code.co_name == "score" and isinstance(frame.f_locals.get("self"), Pipeline):
+            outer: Any = frame.f_locals.get("X")
+            # A step that scores other rows passes another number of rows.
+            if hasattr(outer, "shape") and outer.shape[0] == X.shape[0]:
+                passed = outer
+        frame = frame.f_back
+    return passed

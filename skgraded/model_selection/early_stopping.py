@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.words import sorted_positions
+from skgraded._input.queries import sorted_positions
 from skgraded.boosting.metric import has_value, read_predictions
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
 from skgraded.judgments import Judgments

@@ -34,7 +34,7 @@ from skgraded.model_selection.folds import (
     ranker_on_rows,
     requests_of_queries,
 )
-from skgraded.model_selection.scorer import make_ranking_scorer
+from skgraded.model_selection.scorer import before_steps, make_ranking_scorer
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import are_unequal, refuse_unequal
@@ -401,10 +401,10 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         column or Series that `cv` names.
         """
         self._check_refitted("score")
-        of_splitter = QuerySource(getattr(self.cv, "qid", None))
-        is_in_ranker = QuerySource.of_estimator(self.estimator).is_in_X
-        if qid is None and of_splitter.is_in_X and not is_in_ranker:
-            qid = of_splitter.read(X)
+        source, passed = before_steps(QuerySource(getattr(self.cv, "qid", None)), X)
+        is_in_ranker = QuerySource.of_estimator(self.estimator, is_before_steps=True).is_in_X
+        if qid is None and source.is_in_X and not is_in_ranker:
+            qid = source.read(passed)
         scorer: Any = make_ranking_scorer(as_measures(self.measure)[0])
         X = without_columns(as_table(X), self._removed_columns)
         return scorer(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)

@@ -39,7 +39,7 @@ from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_scores
 from skgraded.model_selection import early_stopping
 from skgraded.model_selection.folds import requests_of_queries
-from skgraded.model_selection.scorer import named_measures
+from skgraded.model_selection.scorer import before_steps, named_measures
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -389,14 +389,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         table = as_table(X)
         features = without_columns(table, self._removed_columns)  # once, because it is a copy
         self._check_features(features)
-        queries = self._queries.queries_of(table, "QueryRanker.score", qid, group)
+        source, passed = before_steps(self._queries, table)
+        queries = source.queries_of(passed, "QueryRanker.score", qid, group)
         check_grades(y, "y", table.shape[0])
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
         if group is None:
-            layout = layout_of(judgments)
-            warn_of_split_queries(self, features, self._queries, judgments.query_ids, layout)
+            layout, ids = layout_of(judgments), judgments.query_ids
+            warn_of_split_queries(self, table, source, ids, layout, passed is not table)
         measures = named_measures(self.measure)
         scores = scores_of(judgments, self.predict(features))
         means = mean_scores(list(measures.values()), judgments, scores)
@@ -422,7 +423,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if not suffix or self.refit:
             _refuse_grades(grades, adapter, y_name)
         qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
-        self._queries.warn_of_partial_queries(X, "score" if suffix else "fit", stacklevel=4)
+        self._queries.warn_of_partial_queries(X, "score" if suffix else "fit")
         if group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:

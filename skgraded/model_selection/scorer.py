@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from copy import copy, deepcopy
 from typing import Any, Self
@@ -12,7 +13,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.query_source import QuerySource, estimators_inside, warn_of_split_queries
+from skgraded._input.query_source import QuerySource, warn_of_split_queries
+from skgraded.boosting.frames import passed_to_pipeline
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_scores
@@ -38,8 +40,10 @@ def make_ranking_scorer(
         The source of the query ids. If None, the scorer uses the `qid` of the `QueryRanker`, alone
         or at the end of a pipeline, or metadata routing, ``search.fit(X, y, qid=qid)``. It requests
         `qid` by default, even if it was made while routing was disabled. If str or int, the column
-        of X with this name or position (from the end if negative). If a Series, ids are looked up
-        by the row index of the frame X. The Series should contain exactly the rows of all queries,
+        of X with this name or position (from the end if negative). Columns are read from the X that
+        the user passes, before the steps of a pipeline; a position in `QueryRanker` is not used
+        there, because steps may move columns. If a Series, ids are looked up by the row index of
+        the frame X. The Series should contain exactly the rows of all queries,
         so that incomplete queries are detected.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores; with a list, the first method that the
@@ -107,17 +111,13 @@ class RankingScorer:
         """Return the score of a fitted estimator, or a dict of scores for several measures."""
         source = self._queries
         if qid is None and not source.is_in_X:
-            for inner, steps in estimators_inside(estimator):
-                if steps is None:
-                    break
-                for step in steps:  # steps before the ranker, whose `qid` is used below
-                    X = step.transform(X)
-                estimator = inner
-            source = QuerySource(getattr(estimator, "qid", None))
-        qid = source.queries_of(X, "The scorer", qid)
+            source = QuerySource.of_estimator(estimator, is_before_steps=True)
+        source, passed = before_steps(source, X)
+        qid = source.queries_of(passed, "The scorer", qid)
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
-        warn_of_split_queries(estimator, X, source, judgments.query_ids, layout_of(judgments))
+        ids, layout = judgments.query_ids, layout_of(judgments)
+        warn_of_split_queries(estimator, X, source, ids, layout, passed is not X)
         scores = scores_of(judgments, document_scores(estimator, X, self._response_method))
         means = mean_scores(list(self._measures.values()), judgments, scores)
         return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
@@ -158,6 +158,17 @@ def named_measures(measure: Any) -> dict[str, Measure]:
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
+
+
+def before_steps(source: QuerySource, X: Any) -> tuple[QuerySource, Any]:
+    """Return the source and the table of a query column, which steps of a pipeline may change.
+
+    ``Pipeline.score`` passes only the table that its steps return, but the user's X is read.
+    """
+    if not source.is_column or "sklearn.pipeline" not in sys.modules:
+        return source, X
+    passed = passed_to_pipeline(X)
+    return (source, X) if passed is X else (source.before_steps(), passed)
 
 
 # Scores of documents -----------------------------------------------------------------------------

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.queries import query_codes
-from skgraded._input.words import sorted_positions
+from skgraded._input.queries import query_codes, sorted_positions
 from skgraded.stats.intervals import CHECK_LEVEL, check_rng
 
 MOST = 10_000_000  # maximum number of queries; effects that require more are rejected
