@@ -8,12 +8,12 @@ name of a row.
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
+from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.words import is_missing, object_array
 
 RowName = Callable[[int], str]
@@ -96,18 +96,6 @@ def refuse_unordered(values: Any, name: str) -> None:
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
         advice = JOIN if name.partition(" ")[0] in SIDES and not is_set else ""
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
-
-
-def refuse_data_set(values: Any, name: str) -> None:
-    """Raise a TypeError for a LazyFrame, or the data set of a library such as LightGBM."""
-    if type(values).__name__ == "LazyFrame":
-        raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: call collect().")
-    package = type(values).__module__.partition(".")[0]
-    if find_spec(f"skgraded.{package}") is not None:
-        raise TypeError(
-            f"{name} must be an array; got a {type(values).__name__} from {package}. With "
-            f"{package}, use a metric from skgraded.{package} to evaluate."
-        )
 
 
 def unmasked(values: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from skgraded._input import arrow_strings, door
 from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
+from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.needs import is_installed
 from skgraded._input.words import (
     are_utf8,
@@ -310,7 +311,7 @@ def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
         return np.asarray(qid), None
     door.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
-        door.refuse_data_set(qid, name)
+        refuse_data_set(qid, name)
         hint = (
             f" If this is a column name, pass the column itself; {BY_NAME} accept qid={qid!r}."
             if isinstance(qid, str)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
+from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
 from skgraded._input.docstrings import with_parameters
 from skgraded._input.words import counted, did_you_mean
 from skgraded._kernels import sums
@@ -230,8 +231,10 @@ class Measure(_Immutable):
                 "sample_weight by name. A measure is not a scorer: use scoring="
                 f"skgraded.make_ranking_scorer({self.name!r})."
             )
+        if isinstance(y_score, np.ndarray) and y_score.dtype.char == "f":  # as in XGBoost
+            refuse_library(self)
         if not hasattr(y_score, "__len__"):
-            door.refuse_data_set(y_score, "y_score")  # before y_true is read as grades
+            refuse_data_set(y_score, "y_score")  # before y_true is read as grades
         judgments = as_judgments(y_true, qid, group, sample_weight)
         (values,) = score_queries([self], judgments, scores_of(judgments, y_score))
         return sums.mean_of_defined(values, judgments.weights)
@@ -298,10 +301,12 @@ class Measure(_Immutable):
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __deepcopy__(self, memo: Any = None) -> Self:
+    def __copy__(self) -> Self:
         return self
 
-    __copy__ = __deepcopy__
+    def __deepcopy__(self, memo: Any) -> Self:
+        refuse_library(self)
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         for name, value in self._parameters.items():

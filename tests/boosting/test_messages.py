@@ -1,14 +1,16 @@
 """Error messages of metrics, objectives and adapters for the boosting libraries."""
 
+import copy
 import re
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from catboost import CatBoost, CatBoostError, Pool
-from lightgbm import LGBMRanker
+from catboost import CatBoost, CatBoostError, CatBoostRanker, Pool
+from lightgbm import LGBMRanker, LGBMRegressor
 from recorded import LightGBM, XGBoost, generated
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -267,3 +269,110 @@ ROWS = [
 def test_an_error_names_the_argument_and_the_value(function, error, message):
     with pytest.raises(error, match=re.compile(message, re.DOTALL)):
         function()
+
+
+# A measure that is not converted to a metric -----------------------------------------------------
+
+QUICK = {"n_estimators": 2, "n_jobs": 1}
+QUIET = {"iterations": 2, "verbose": 0, "thread_count": 1, "allow_writing_files": False}
+# The validation set of an estimator's fit: an argument of LightGBM 4.6, deprecated in 4.7.
+SETS = {"eval_set": [(X, Y)], "eval_group": [GROUP]}
+
+
+def by_lightgbm(model=LGBMRanker, eval_metric=None, **params):
+    """Fit a ranker on queries, or a regressor on rows."""
+    queries = {"group": GROUP} | SETS if model is LGBMRanker else {"eval_set": SETS["eval_set"]}
+    model(**QUICK, verbose=-1, **params).fit(X, Y, eval_metric=eval_metric, **queries)
+
+
+def by_catboost(model=CatBoostRanker, **params):
+    model(**QUIET, **params).fit(Pool(X, Y, group_id=QID), eval_set=Pool(X, Y, group_id=QID))
+
+
+def by_query_ranker(estimator, **fit_params):
+    sg.QueryRanker(estimator).fit(X, Y, qid=QID, **fit_params)
+
+
+PASSED = {  # by library: calls that pass a measure
+    "lightgbm": {
+        "fit": lambda m: by_lightgbm(eval_metric=m),
+        "a list": lambda m: by_lightgbm(eval_metric=["ndcg", m]),
+        "regressor": lambda m: by_lightgbm(LGBMRegressor, m),
+        "metric": lambda m: by_lightgbm(metric=m),
+        "metrics": lambda m: by_lightgbm(metric=[m, sg.MuAP()]),
+        "eval_metric of the constructor": lambda m: LGBMRanker(**QUICK, eval_metric=m).fit(
+            X, Y, group=GROUP
+        ),
+        "train": lambda m: trained_by_lightgbm(m),
+        "train, a list": lambda m: trained_by_lightgbm([m]),
+        "train, params": lambda m: trained_by_lightgbm(metric=[m]),
+        "QueryRanker": lambda m: by_query_ranker(LGBMRanker(**QUICK), eval_metric=m),
+    },
+    "xgboost": {
+        "ranker": lambda m: xgb.XGBRanker(**QUICK, eval_metric=m).fit(
+            X, Y, group=GROUP, eval_set=[(X, Y)], eval_group=[GROUP], verbose=False
+        ),
+        "a list": lambda m: xgb.XGBRegressor(**QUICK, eval_metric=["rmse", m]).fit(
+            X, Y, eval_set=[(X, Y)], verbose=False
+        ),
+        "objective": lambda m: xgb.XGBRegressor(**QUICK, objective=m).fit(X, Y),
+        "train": lambda m: trained_by_xgboost(m),
+        "QueryRanker": lambda m: by_query_ranker(
+            xgb.XGBRanker(**QUICK, eval_metric=m),
+            eval_set=[(X, Y)],
+            eval_group=[GROUP],
+            verbose=False,
+        ),
+    },
+    "catboost": {
+        "ranker": lambda m: by_catboost(eval_metric=m),
+        "base class": lambda m: by_catboost(lambda **params: CatBoost(params), eval_metric=m),
+        "custom_metric": lambda m: by_catboost(custom_metric=m),
+        "QueryRanker": lambda m: by_query_ranker(CatBoostRanker(**QUIET, eval_metric=m)),
+    },
+}
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+@pytest.mark.parametrize(
+    "library, call", [(library, call) for library, calls in PASSED.items() for call in calls]
+)
+def test_a_measure_is_not_a_metric_of_a_boosting_library(library, call):
+    message = f"With {library}, use a metric from skgraded.{library} to evaluate, or skgraded.Query"
+    with pytest.raises(TypeError, match=message):
+        PASSED[library][call](sg.NDCG(10))
+
+
+class OfUser:
+    """A metric that contains a measure, and has the signature of LightGBM."""
+
+    def __init__(self):
+        self.measures = [sg.NDCG(10)]
+
+    def __call__(self, y_true, y_pred, weight, group):
+        (measure,) = self.measures
+        return measure.name, measure(y_true, np.float32(y_pred), group=group), True
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+def test_metrics_that_contain_a_measure_and_copies_of_settings_are_accepted():
+    ranker, measure = LGBMRanker(**QUICK, verbose=-1, metric="None"), sg.NDCG(10)
+    theirs, ours = (
+        ranker.fit(X, Y, group=GROUP, **SETS, eval_metric=metric).evals_result_["training"]
+        for metric in (OfUser(), lightgbm.eval_metric(measure))
+    )
+    assert theirs["NDCG@10"] == pytest.approx(ours["NDCG@10"], abs=1e-12)
+    assert clone(xgb.XGBRanker(eval_metric=measure)).eval_metric is measure
+    assert CatBoostRanker(eval_metric=measure).get_params()["eval_metric"] is measure
+    assert copy.copy(measure) is copy.deepcopy([measure])[0] is measure
+
+
+def test_only_data_sets_of_boosting_libraries_are_refused_as_such():
+    for module in ("datasets", "__main__", "measures"):  # names of modules of skgraded
+        rows = type("Dataset", (), {"__module__": module})()
+        with pytest.raises(ValueError, match="y_score must be 1-D; got a single value"):
+            sg.NDCG()([1, 0], rows)
+    with pytest.raises(TypeError, match="y_true must be an array; got a Dataset from lightgbm"):
+        sg.NDCG()(lgb.Dataset(X, Y), X[:, 0])
+    with pytest.raises(TypeError, match="qid must be an array; got a QuantileDMatrix from xgboost"):
+        sg.NDCG()(Y, X[:, 0], qid=xgb.QuantileDMatrix(X, Y))

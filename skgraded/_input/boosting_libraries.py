@@ -1,0 +1,44 @@
+"""Errors for a data set of a boosting library, and for a measure passed to one as a metric."""
+
+import sys
+from typing import Any
+
+DATA_SETS = {"catboost": "Pool", "lightgbm": "Dataset", "xgboost": "DMatrix"}  # class names
+ADVICE = (
+    "With {0}, use a metric from skgraded.{0} to evaluate, or skgraded.QueryRanker(…, measure=…, "
+    "early_stopping=True)."
+)
+
+
+def refuse_data_set(values: Any, name: str) -> None:
+    """Raise a TypeError for a LazyFrame, or the data set of a boosting library."""
+    if type(values).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: call collect().")
+    for library, class_name in DATA_SETS.items():
+        # A library that is not loaded has created no object.
+        if isinstance(values, getattr(sys.modules.get(library), class_name, ())):
+            raise TypeError(
+                f"{name} must be an array; got a {type(values).__name__} from {library}. "
+                f"{ADVICE.format(library)}"
+            )
+
+
+def refuse_library(measure: object) -> None:
+    """Raise a TypeError if a boosting library calls the calling method of a measure.
+
+    XGBoost's estimators call a measure for each query or for all rows, and minimize it. LightGBM
+    and CatBoost copy their settings before they use them, as dicts and lists that may contain the
+    measure. A measure inside another object, such as a metric of the user, is not a setting.
+    """
+    frame = sys._getframe(2)
+    while frame.f_back and frame.f_globals.get("__name__") == "copy":
+        if frame.f_code.co_name == "_reconstruct":
+            return
+        frame = frame.f_back
+    library = str(frame.f_globals.get("__name__")).partition(".")[0]
+    # CatBoost's get_params copies settings only to show them.
+    if library in DATA_SETS and frame.f_code.co_name != "get_params":
+        raise TypeError(
+            f"{measure} must not be passed to {library}, which passes no queries to score "
+            f"functions. {ADVICE.format(library)}"
+        )
