@@ -29,21 +29,26 @@ def slug(measure, **parameters):
 
 # basics -------------------------------------------------------------------------------------------
 
-BASIC = [
+# A measure has the cases of the other measures in its list.
+RANKED = [
     "NDCG", "NDCNG", "DCG", "AP", "MuAP", "Precision", "Recall", "RR", "ERR", "NERR", "RPrecision",
-    "Success", "Bpref", "RBP", "TauAP", "KendallTau", "SpearmanRho", "PairAccuracy", "AUC", "EDRC",
-    "GAP", "QMeasure", "GeneralizedPrecision", "GeneralizedRecall", "InterpolatedPrecision",
-    "SetPrecision", "SetRecall", "SetF", "Compat", "Judged", "RBPResidual", "NumRet", "NumRel",
-    "NumRelRet",
+    "Success", "Bpref", "RBP", "TauAP",
 ]  # fmt: skip
+CORRELATIONS = ["KendallTau", "SpearmanRho", "PairAccuracy"]
+PREFERENCES = ["AUC", "EDRC"]
+GAINS_AND_SETS = [
+    "GAP", "QMeasure", "GeneralizedPrecision", "GeneralizedRecall", "InterpolatedPrecision",
+    "SetPrecision", "SetRecall", "SetF", "Compat",
+]  # fmt: skip
+COUNTS_AND_SHARES = ["Judged", "RBPResidual", "NumRet", "NumRel", "NumRelRet"]
 LISTS = {
     "ideal": ([3, 2, 1, 0], "The documents are in the order of their grades."),
     "reversed": ([0, 1, 2, 3], "The documents are in the opposite order of their grades."),
     "mixed": ([1, 0, 3, 0, 2], "Relevant and irrelevant documents alternate."),
 }
-for measure in BASIC:
+for measure in RANKED + CORRELATIONS + PREFERENCES + GAINS_AND_SETS + COUNTS_AND_SHARES:
     add("basics", f"{slug(measure)}-mixed", measure, query(LISTS["mixed"][0]), LISTS["mixed"][1])
-for measure in BASIC[:20]:
+for measure in RANKED + CORRELATIONS + PREFERENCES:
     for name in ("ideal", "reversed"):
         add("basics", f"{slug(measure)}-{name}", measure, query(LISTS[name][0]), LISTS[name][1])
 add(
@@ -65,9 +70,9 @@ add(
 
 # cut-offs -----------------------------------------------------------------------------------------
 
-CUT = ["NDCG", "NDCNG", "DCG", "AP", "MuAP", "Precision", "Recall", "RR", "ERR", "Success", "RBP"]
+CUT = ["NDCG", "NDCNG", "DCG", "AP", "MuAP", "Precision", "Recall", "RR", "ERR", "Success"]
 CUT_LIST = [0, 2, 0, 1, 3]
-for measure in CUT:
+for measure in [*CUT, "RBP"]:
     for k, why in (
         (1, "Only the first rank counts, and its document is irrelevant."),
         (
@@ -93,12 +98,12 @@ add(
 )  # fmt: skip
 INSIDE = query([1, 1, 2, 0, 0], [4, 3, 3, 3, 1])
 AT = query([1, 0, 2, 1, 0], [4, 4, 4, 2, 1])
-for measure in CUT[:10]:
+for measure in CUT:
     for ties in TIES:
         name = f"{slug(measure)}-cut-inside-tie-{ties}"
         why = "Ranks 2 to 4 are tied, and the cut-off is rank 2."
         add("cut-offs", name, measure, INSIDE, why, k=2, ties=ties)
-for measure in CUT[:10]:
+for measure in CUT:
     name = f"{slug(measure)}-cut-at-the-end-of-a-tie"
     add("cut-offs", name, measure, AT, "Ranks 1 to 3 are tied, and the cut-off is rank 3.", k=3)
 
@@ -185,8 +190,8 @@ MISSING = {
     "nothing-retrieved": (query([1, 0, 2], [None, None, None]), "Nothing was retrieved."),
 }
 for situation, (missing, sentence) in MISSING.items():
-    for measure in BASIC[:29]:
-        if situation == "relevant-not-retrieved" or measure in BASIC[:15]:
+    for measure in RANKED + CORRELATIONS + PREFERENCES + GAINS_AND_SETS:
+        if situation == "relevant-not-retrieved" or measure in RANKED:
             add("not retrieved", f"{slug(measure)}-{situation}", measure, missing, sentence)
 for measure in ("NDCG", "NDCNG", "DCG", "AP", "MuAP", "Precision", "Recall"):
     add(
@@ -238,7 +243,7 @@ add(
 
 # one document -------------------------------------------------------------------------------------
 
-for measure in BASIC[:18]:
+for measure in RANKED + CORRELATIONS:
     for grade, words in ((2, "relevant"), (0, "irrelevant")):
         add(
             "one document", f"{slug(measure)}-one-{words}-document", measure, query([grade], [0.3]),

@@ -1,5 +1,6 @@
 """All cases of the conformance suite, through each way of computing a measure."""
 
+import ast
 import json
 from fnmatch import fnmatch
 from itertools import groupby
@@ -105,6 +106,11 @@ def test_the_definitions_have_the_parameters_of_the_measures():
         assert definition.defaults == defaults
 
 
+def test_cases_are_chosen_by_name_so_that_a_new_measure_removes_no_case():
+    tree = ast.parse(FILE.with_name("case_inputs.py").read_text(encoding="utf-8"))
+    assert [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Slice)] == []
+
+
 def test_exact_fractions_equal_the_rounded_values():
     exact = [case for case in CASES if case["exact"]]
     assert len(exact) > 300
@@ -133,7 +139,7 @@ def test_the_runner_passes_skgraded_and_names_the_rules_of_other_tools(tmp_path,
     file, output = tmp_path / "cases.json", tmp_path / "results.json"
     file.write_text(json.dumps({"cases": [case for case in CASES if case["group"] in groups]}))
     files = ["--cases", str(file), "--json", str(output)]
-    assert conformance_run.main(["skgraded", "LightGBM", "scikit-learn", *files]) == 0
+    assert conformance_run.main(["skgraded", "lightgbm", "Scikit-Learn", *files]) == 0
     results = json.loads(output.read_text())
     assert {outcome for outcome, _, _ in results["skgraded"].values()} == {"passed"}
     theirs = results["LightGBM"]
