@@ -479,7 +479,11 @@ def print_results(name, release, cases, results):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tools", nargs="*", metavar="TOOL", help=f"default: {', '.join(TOOLS)}")
+    tool_names = {name.lower(): name for name in TOOLS}
+    parser.add_argument(
+        "tools", nargs="*", metavar="TOOL", type=lambda text: tool_names.get(text.lower(), text),
+        help=f"in any case; default: {', '.join(TOOLS)}",
+    )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write all outcomes to this file")
     parser.add_argument("--cases", metavar="FILE", default=Path(__file__).with_name("cases.json"))
     options = parser.parse_args(arguments)
