@@ -8,6 +8,7 @@ import pytest
 from queries import random_queries
 from registry import REGISTRY, build, by_definition
 
+import skgraded as sg
 from skgraded.measures.base import accepts_unjudged
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-13}
@@ -35,6 +36,24 @@ def or_undefined(values, undefined=0.0):
     return np.array([undefined if value is None else value for value in values])
 
 
+def check_values(measure, values, expected, queries):
+    """Compare per-query values; the error shows the grades and scores of each wrong query."""
+    is_wrong = ~np.isclose(values, expected, **TOLERANCE, equal_nan=True)
+    lines = [f"{measure} has a wrong value for {is_wrong.sum()} of {len(queries)} queries:"]
+    for i in np.flatnonzero(is_wrong):
+        grades, scores = queries[i]
+        lines.append(f"grades {grades}, scores {scores}: {values[i]} instead of {expected[i]}")
+    if is_wrong.any():
+        pytest.fail("\n".join(lines))
+
+
+def test_an_error_shows_the_grades_and_scores_of_the_query():
+    queries = [([0, 1], [1.0, 2.0]), ([2, 0], [0.5, 0.5])]
+    text = r"1 of 2 queries:\ngrades \[2, 0\], scores \[0.5, 0.5\]: 1.0 instead of 0.75"
+    with pytest.raises(pytest.fail.Exception, match=text):
+        check_values(sg.AP(), np.array([1.0, 1.0]), np.array([1.0, (1 + 1 / 2) / 2]), queries)
+
+
 UNJUDGED = (nan, nan, 0, 0, 1, 2.5)
 ACCEPTING = [name for name, entry in REGISTRY.items() if accepts_unjudged(entry.cls)]
 STEP = 7  # each setting is tested with every seventh query
@@ -47,14 +66,13 @@ STEP = 7  # each setting is tested with every seventh query
 def test_values_equal_the_definition_over_all_orders(name, grades):
     queries = small_queries(grades=grades)
     for place, setting in enumerate(REGISTRY[name].settings):
-        chosen = range(place % STEP, len(queries), STEP)
-        expected = expected_of(name, setting, [queries.parts[i] for i in chosen])
+        chosen = slice(place % STEP, None, STEP)
+        parts = queries.parts[chosen]
+        expected = expected_of(name, setting, parts)
         for ties, values in expected.items():
             measure = build(name, setting, ties=ties)
             per_query = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
-            np.testing.assert_allclose(
-                per_query[chosen], or_undefined(values), **TOLERANCE, err_msg=str(measure)
-            )
+            check_values(measure, per_query[chosen], or_undefined(values), parts)
 
 
 @every_entry
@@ -69,9 +87,7 @@ def test_undefined_queries_have_the_value_of_undefined(name):
         for undefined in (0.0, 1.0, nan):
             measure = build(name, setting, undefined=undefined)
             expected = or_undefined(values_or_none, undefined)
-            np.testing.assert_allclose(
-                measure.per_query(**rows), expected, **TOLERANCE, err_msg=str(measure)
-            )
+            check_values(measure, measure.per_query(**rows), expected, queries.parts)
             n_undefined = measure.n_undefined(queries.y_true, qid=queries.qid)
             is_defined = undefined == 0 and REGISTRY[name].undefined_on_request
             assert n_undefined == (0 if is_defined else values_or_none.count(None))
