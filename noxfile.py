@@ -40,7 +40,7 @@ def everything(session):
 @nox.session
 def lint(session):
     """Check the format, the style, the spelling and the types."""
-    session.install("-e", ".[test-all]")
+    session.install("-e", ".[lint]")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("codespell")

@@ -36,7 +36,7 @@ def installed():
         metadata.distribution("skgraded")
     except metadata.PackageNotFoundError:
         pytest.skip("skgraded is not installed, only on the path")
-    pytest.importorskip("mypy", reason='mypy is not installed: pip install "skgraded[test-all]"')
+    pytest.importorskip("mypy", reason='mypy is not installed: pip install "skgraded[lint]"')
 
 
 def test_mypy_finds_the_public_names_and_their_types(installed, tmp_path):

@@ -285,8 +285,8 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     def before_training(self, model: Any) -> Any:
         """Discard the state of the previous training."""
         self.current_rounds = 0
-        self.stopping_history = {}
-        self.best_scores = {}
+        self.stopping_history: dict[str, Any] = {}
+        self.best_scores: dict[str, Any] = {}
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
