@@ -1,7 +1,7 @@
 """Code shared by the metrics for all boosting libraries: values, cached judgments, and errors."""
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,6 +11,7 @@ from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_scores, score_queries, undefined_of
+from skgraded.measures.parsing import Measures
 
 
 class BoostingMetric:
@@ -18,7 +19,7 @@ class BoostingMetric:
 
     factory: str  # name of the public function that creates the metric
 
-    def __init__(self, measures: str | Measure | Iterable[str | Measure]) -> None:
+    def __init__(self, measures: Measures) -> None:
         self.measures: list[Measure] = as_measures(measures)
         self.names = [measure.name for measure in self.measures]
         self._is_single = isinstance(measures, (str, Measure))

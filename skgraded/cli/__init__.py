@@ -19,6 +19,7 @@ from skgraded.cli._columns import read_measure_columns
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
 from skgraded.cli._formats import WRITERS, share_of_judged
 from skgraded.large.jobs import PARTITIONINGS
+from skgraded.measures.parsing import DEFAULT_MEASURES
 from skgraded.reports import compare
 from skgraded.reports.comparing import checked_settings
 from skgraded.reports.comparison_rows import FAMILIES
@@ -57,7 +58,7 @@ EVALUATE: dict[str, dict[str, Any]] = {
         "metavar": "MEASURE",
         "help": 'measure, such as ndcng@10 or "AP(threshold=2)", with another name for the column '
         'as in "ndcg@10 as nDCG", or official, the official measures of trec_eval (implies --names '
-        "trec_eval); may be repeated (default: ndcng@10 and mu_map)",
+        "trec_eval); may be repeated (default: " + " and ".join(DEFAULT_MEASURES) + ")",
     },
     "-l --threshold": {
         "type": float,

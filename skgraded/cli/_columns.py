@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from skgraded.measures import Measure, NumRel, NumRelRet, NumRet, measure
-from skgraded.measures.parsing import OFFICIAL_COUNTS, OFFICIAL_MEANS, expand_name, set_threshold
+from skgraded.measures.parsing import (
+    DEFAULT_MEASURES,
+    OFFICIAL_COUNTS,
+    OFFICIAL_MEANS,
+    expand_name,
+    set_threshold,
+)
 from skgraded.reports import Evaluation
 
 
@@ -25,7 +31,7 @@ class Column:
 
 def read_measure_columns(args: Namespace) -> list[Column]:
     """Return the columns that the options specify; update `args.names` and `args.ties`."""
-    texts = args.measures or ["ndcng@10", "mu_map"]
+    texts = args.measures or DEFAULT_MEASURES
     if "official" in texts:
         args.names = "trec_eval"
     if args.names is not None:

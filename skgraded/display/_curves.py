@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,8 @@ from skgraded._input.query_source import QuerySource, warn_of_split_queries
 from skgraded.display import _base
 from skgraded.display._base import COLORS, Display, Style, name_text
 from skgraded.judgments import Judgments, as_judgments, layout_of, without_unjudged
-from skgraded.measures import Measure, MuAP, curves
+from skgraded.measures import MuAP, curves
+from skgraded.measures.parsing import Measures
 from skgraded.model_selection.scorer import check_response_method, document_scores
 
 LINESTYLES = ("-", "--", "-.", ":")
@@ -356,7 +357,7 @@ class CutoffCurveDisplay(CurveDisplay):
         name: str | None = None,
         ax: Any = None,
         ties: str | None = None,
-        measures: str | Measure | Iterable[str | Measure] | None = None,
+        measures: Measures | None = None,
         cutoffs: ArrayLike | None = None,
         line_kw: Style = None,
     ) -> Self:

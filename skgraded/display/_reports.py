@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from skgraded.clicks import PositionBias
 from skgraded.display import _base
 from skgraded.display._base import COLORS, Display, Style, name_text
 from skgraded.measures import Measure
+from skgraded.measures.parsing import Measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import evaluated_name
@@ -107,7 +108,7 @@ class IntervalDisplay(Display):
         cls,
         evaluations: Evaluation | Mapping[str, Evaluation],
         *,
-        measures: str | Measure | Iterable[str | Measure] | None = None,
+        measures: Measures | None = None,
         name: str | None = None,
         level: float = 0.95,
         ax: Any = None,
@@ -156,7 +157,7 @@ class IntervalDisplay(Display):
         cls,
         comparison: Comparison,
         *,
-        measures: str | Measure | Iterable[str | Measure] | None = None,
+        measures: Measures | None = None,
         ax: Any = None,
         line_kw: Style = None,
     ) -> Self:

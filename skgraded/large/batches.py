@@ -4,7 +4,8 @@ from typing import Any
 
 from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large.jobs import DEFAULT_MEASURES, PARAMETERS, RETURNS, Measures, check_job
+from skgraded.large.jobs import PARAMETERS, RETURNS, check_job
+from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 

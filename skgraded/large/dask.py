@@ -8,15 +8,14 @@ import numpy as np
 from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded.large.jobs import (
-    DEFAULT_MEASURES,
     PARAMETERS,
     RAISES,
     RETURNS,
     Job,
-    Measures,
     check_for_workers,
     check_job,
 )
+from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 

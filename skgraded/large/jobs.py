@@ -1,7 +1,6 @@
 """Settings of an evaluation of a large table, with the documentation that all engines share."""
 
 import pickle
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +9,6 @@ from skgraded._input.door import check_unjudged_documents, choice_validator
 from skgraded._input.queries import check_duplicates
 from skgraded.measures import Measure, as_measures
 
-Measures = str | Measure | Iterable[str | Measure]
-DEFAULT_MEASURES = ("ndcng@10", "mu_map")
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = choice_validator("partitioning", PARTITIONINGS)
 

@@ -11,16 +11,15 @@ from skgraded._input.docstrings import documented
 from skgraded._input.door import whole_number
 from skgraded._input.needs import needs
 from skgraded.large.jobs import (
-    DEFAULT_MEASURES,
     PARAMETERS,
     RAISES,
     RETURNS,
     Job,
-    Measures,
     check_for_workers,
     check_job,
 )
 from skgraded.measures import measure as as_measure
+from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from skgraded.measures.base import (
     undefined_of,
 )
 from skgraded.measures.grades import of_tops
-from skgraded.measures.parsing import as_measures
+from skgraded.measures.parsing import Measures, as_measures
 from skgraded.measures.precision import AP, MuAP
 
 DEEPEST = 100  # the highest default cut-off
@@ -105,7 +105,7 @@ def cutoff_curve(
     qid: Any = None,
     group: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
+    measures: Measures = ("ndcg", "ndcng"),
     cutoffs: ArrayLike | None = None,
     ties: str | None = None,
 ) -> CutoffCurve:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from skgraded._input.door import choice_validator, number_validator
 from skgraded._input.words import nearest
@@ -20,6 +20,10 @@ from skgraded.measures.base import (
     plain_name,
     unknown_parameter,
 )
+
+Measures: TypeAlias = str | Measure | Iterable[str | Measure]
+DEFAULT_MEASURE = "ndcng@10"  # if exactly one measure is needed
+DEFAULT_MEASURES = (DEFAULT_MEASURE, "mu_map")
 
 # Measures for which trec_eval 10 has other parameters than our defaults.
 TREC_EVAL: dict[str, dict[str, Any]] = {"NDCG": {"gain": "linear"}, "RBP": {"persistence": 0.9}}
@@ -166,7 +170,7 @@ def _literal(text: str, keyword: ast.keyword) -> Any:
 
 
 def as_measures(
-    measures: str | Measure | Iterable[str | Measure],
+    measures: Measures,
     names: str | None = None,
     threshold: float | None = None,
 ) -> list[Measure]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 import time
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from skgraded._input.progress import check_progress
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import score_queries, undefined_of
+from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenate
@@ -31,7 +31,7 @@ def cross_evaluate(
     *,
     qid: Any = None,
     group: ArrayLike | None = None,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    measures: Measures = DEFAULT_MEASURES,
     cv: Any = 5,
     sample_weight: ArrayLike | None = None,
     response_method: str | list[str] | None = None,

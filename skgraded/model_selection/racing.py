@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from operator import methodcaller
@@ -27,6 +27,7 @@ from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.metric import has_value
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries
+from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection.cross_evaluating import check_settings, run_fold
 from skgraded.model_selection.folds import (
     RankerOnRows,
@@ -171,7 +172,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         param_distributions: Any,
         *,
         n_iter: int | None = None,
-        measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
+        measure: Measures = DEFAULT_MEASURE,
         cv: Any = 10,
         level: float | None = 0.95,
         margin: float = 0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
 from itertools import zip_longest
 from typing import Any, Self
@@ -37,6 +37,7 @@ from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_scores
+from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection import early_stopping
 from skgraded.model_selection.folds import requests_of_queries
 from skgraded.model_selection.scorer import before_steps, named_measures
@@ -198,7 +199,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         qid: Any = None,
         early_stopping: Any = False,
         validation_fraction: float = 0.1,
-        measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
+        measure: Measures = DEFAULT_MEASURE,
         n_iter_no_change: int = 50,
         refit: bool = False,
         random_state: Any = None,

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from textwrap import shorten
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,11 +29,9 @@ from skgraded.judgments import (
 )
 from skgraded.measures import Judged, Measure, as_measures
 from skgraded.measures.base import Function, accepts_unjudged, prepared, score_queries, undefined_of
-from skgraded.measures.parsing import warn_of_other_meanings
+from skgraded.measures.parsing import DEFAULT_MEASURES, Measures, warn_of_other_meanings
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation
-
-Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 
 
 @overload
@@ -74,7 +72,7 @@ def evaluate(
     *,
     qid: Any = None,
     group: ArrayLike | None = None,
-    measures: Measures = ("ndcng@10", "mu_map"),
+    measures: Measures = DEFAULT_MEASURES,
     sample_weight: Any = None,
     unjudged_documents: str | None = None,
     data: Any = None,
@@ -313,7 +311,7 @@ def _by_truth(
 def evaluate_runs(
     qrels: Any,
     runs: Mapping[str, Any] | Sequence[str | os.PathLike[str]],
-    measures: Measures = ("ndcng@10", "mu_map"),
+    measures: Measures = DEFAULT_MEASURES,
     *,
     missing: Literal["count", "skip"] = "count",
     ties: Literal["trec"] | None = None,
@@ -534,7 +532,7 @@ def evaluate_preferences(
     predicted_pairs: Mapping[Any, Any],
     *,
     qid: Any,
-    measures: str | Measure | Iterable[str | Measure] = ("edrc",),
+    measures: Measures = ("edrc",),
     items: Any = None,
     discount: str | Function = "linear",
     prior: float | Callable[[Any, Any], float] = 0.5,

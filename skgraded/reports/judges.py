@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from skgraded._input.words import check_names, counted
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.overlap import rbo
+from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import check_choice
@@ -124,7 +125,7 @@ def compare_judges(
     qid: Any = None,
     group: Any = None,
     truth: str | None = None,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    measures: Measures = DEFAULT_MEASURES,
     unjudged_documents: str = "irrelevant",
     weights: str = "quadratic",
     level: float = 0.95,
