@@ -101,7 +101,7 @@ def compare_rows(
     nan.
     """
     test, correction, level, n_resamples, _, family = settings
-    mean, baseline_mean, wins, ties, losses, n_undefined, mean_difference, deviation = (
+    mean, baseline_mean, wins, ties, losses, n_undefined, deviation = (
         np.array(column) for column in list(zip(*samples, strict=True))[:-1]
     )
     fields: Any = map(np.array, zip(*(sample.estimate for sample in samples), strict=True))
@@ -114,7 +114,7 @@ def compare_rows(
     significant = is_significant(p_adjusted, level)
     ci_low, ci_high = widen_to_zero(t_limits(estimates, levels), p_adjusted, level)
     with np.errstate(all="ignore"):
-        effect_size = np.where(deviation == 0, np.nan, mean_difference / deviation)
+        effect_size = np.where(deviation == 0, np.nan, estimates.mean / deviation)
         difference = np.where((n > 0) & (ties == n), 0.0, mean - baseline_mean)
     min_detectable, is_bound = np.full(len(n), np.nan), np.zeros(len(n), dtype=bool)
     has_winner = significant & (difference != 0)

@@ -82,7 +82,6 @@ class Differences:
             self.ties,
             self.losses,
             n_undefined=math.nan,
-            mean_difference=moments.mean,
             deviation=0.0 if n < 2 or self._are_constant() else moments.deviation(),
             estimate=MeanEstimate(n, moments.mean, error, moments.lowest, moments.highest),
         )

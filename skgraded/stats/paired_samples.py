@@ -17,7 +17,6 @@ class PairedSample(NamedTuple):
     ties: int
     losses: int
     n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
-    mean_difference: float
     deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
     estimate: MeanEstimate  # of the mean difference
 
@@ -30,15 +29,14 @@ def summarize_pair(
 ) -> PairedSample:
     """Summarize differences that contain no nan; `means` contains the means of both systems."""
     estimate, deviation = estimate_mean(differences, weights), 0.0
-    n, mean = estimate.n, estimate.mean
+    n = estimate.n
     if n > 1 and np.ptp(differences) > 0:
-        variance = np.average((differences - mean) ** 2, weights=weights) * n / (n - 1)
+        variance = np.average((differences - estimate.mean) ** 2, weights=weights) * n / (n - 1)
         deviation = float(np.sqrt(variance))
     return PairedSample(
         *means,
         **count_outcomes(differences),
         n_undefined=n_undefined,
-        mean_difference=mean,
         deviation=deviation,
         estimate=estimate,
     )

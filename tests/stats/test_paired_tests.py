@@ -193,11 +193,11 @@ def test_the_number_of_resamples_depends_on_the_number_of_tests(
 def test_a_sample_contains_outcomes_the_mean_and_the_deviation():
     sample = summarize_pair(np.array([0.5, -0.25, 0.5, 0, 0]), None, (0.65, 0.5), 0)
     assert (sample.wins, sample.ties, sample.losses) == (2, 2, 1)
-    assert sample.mean_difference == pytest.approx((0.5 - 0.25 + 0.5) / 5)
+    assert sample.estimate.mean == pytest.approx((0.5 - 0.25 + 0.5) / 5)
     squares = 2 * 0.35**2 + 0.4**2 + 2 * 0.15**2
     assert sample.deviation == pytest.approx((squares / 4) ** 0.5)
     # The weighted mean is (0.2 + 3 * 0.6) / 4 = 0.5.
     weighted = summarize_pair(np.array([0.2, 0.6]), np.array([1.0, 3.0]), (0.5, 0.0), 0)
     variance = (1 * 0.3**2 + 3 * 0.1**2) / 4 * 2 / (2 - 1)
-    assert weighted.mean_difference == pytest.approx(0.5)
+    assert weighted.estimate.mean == pytest.approx(0.5)
     assert weighted.deviation == pytest.approx(variance**0.5)
