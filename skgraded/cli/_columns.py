@@ -1,6 +1,7 @@
 """Columns of the command's tables: their measures, with the names and totals of trec_eval."""
 
 import re
+import warnings
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,15 +19,16 @@ from skgraded.measures.parsing import (
 )
 from skgraded.reports import Evaluation
 
+OFFICIAL = (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
+
 
 @dataclass(frozen=True)
 class Column:
-    """A measure with the name of its column, which contains means, totals or geometric means."""
+    """A measure with the name of its column and the kind of its value over all queries."""
 
     name: str
     measure: Measure
-    is_count: bool
-    is_geometric: bool
+    kind: str  # "mean", "total" or "geometric mean"
 
 
 def read_measure_columns(args: Namespace) -> list[Column]:
@@ -36,17 +38,17 @@ def read_measure_columns(args: Namespace) -> list[Column]:
         args.names = "trec_eval"
     if args.names is not None:
         args.ties = args.ties or "trec"
-    # gm_map and totals are no means of per-query values, which pages and comparisons contain.
-    args.only_means = args.command == "compare" or args.format == "html"
-    official = OFFICIAL_MEANS if args.only_means else (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
     columns = []
     for text in texts:
         source, *name = re.split(r"\s+as\s+", text.strip(), maxsplit=1)
         parts = [source]
         if args.names is not None:
-            groups = official if source == "official" else parts
+            groups = OFFICIAL if source == "official" else parts
             parts = [part for group in groups for part in expand_name(group)]
         columns += [_parse_column(part, name, args) for part in parts]
+    is_page = args.format == "html"
+    if args.command == "compare" or is_page or args.intervals or args.by or args.weight_column:
+        columns = _select_means(columns)
     names = ["run", "query", "n_queries", *(column.name for column in columns)]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise ValueError(f'{repeated[0]} names two columns: use -m "MEASURE as NAME".')
@@ -54,7 +56,7 @@ def read_measure_columns(args: Namespace) -> list[Column]:
 
 
 def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:
-    is_geometric = text == "gm_map" and args.names is not None and not args.only_means
+    is_geometric = text == "gm_map" and args.names is not None
     parsed: Any = measure("map" if is_geometric else text, args.names)
     if args.ties not in (None, "trec") and hasattr(parsed, "ties"):
         parsed = replace(parsed, ties=args.ties)  # --ties trec changes scores instead
@@ -62,24 +64,40 @@ def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:
         parsed = set_threshold(parsed, args.threshold)
     is_count = isinstance(parsed, (NumRet, NumRel, NumRelRet))
     (name,) = name or [parsed.name if args.names is None else text]
-    return Column(name, parsed, is_count, is_geometric)
+    kind = "geometric mean" if is_geometric else "total" if is_count else "mean"
+    return Column(name, parsed, kind)
+
+
+def _select_means(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns that contain means; warn about the others."""
+    means = [column for column in columns if column.kind == "mean"]
+    others = ", ".join(
+        f"{column.name} ({column.kind})" for column in columns if column not in means
+    )
+    text = "Comparisons, intervals, segments, weighted tables and HTML pages contain only means"
+    if not means:
+        raise ValueError(
+            f"{text}: add a measure that is not a total or geometric mean; got {others}."
+        )
+    if others:
+        warnings.warn(f"{text}. Left out: {others}.", stacklevel=2)
+    return means
 
 
 def rename_columns(ev: Evaluation, columns: Sequence[Column]) -> Evaluation:
-    """Return the Evaluation with the names of the columns; geometric ones contain logarithms."""
-    values = {
-        column.name: np.log(np.maximum(ev.per_query[column.measure.name], 1e-5))  # as trec_eval
-        if column.is_geometric
-        else ev.per_query[column.measure.name]
-        for column in columns
-    }
+    """Return the Evaluation with the names of the columns."""
+    values = {column.name: ev.per_query[column.measure.name] for column in columns}
     undefined = {column.name: ev.undefined[column.measure.name] for column in columns}
     return replace(ev, per_query=values, undefined=undefined)
 
 
 def summarize_columns(report: Any, columns: Sequence[Column]) -> dict[str, float]:
     """Return the value of each column over all queries: its mean, geometric mean or total."""
-    means, n = report.mean(), report.n_queries
-    totals = {c.name: round(means[c.name] * n) for c in columns if c.is_count}
-    geometric = {c.name: float(np.exp(means[c.name])) for c in columns if c.is_geometric}
-    return means | totals | geometric
+    values = report.mean()
+    for column in columns:
+        if column.kind == "total":
+            values[column.name] = round(values[column.name] * report.n_queries)
+        elif column.kind == "geometric mean":
+            logarithms = np.log(np.maximum(report.per_query[column.name], 1e-5))  # as trec_eval
+            values[column.name] = float(np.exp(logarithms.mean()))
+    return values

@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -63,7 +64,9 @@ def _tabulate_values(systems: Systems, args: Namespace) -> Any:
     rows = []
     for name, evaluation in systems.items():
         values = [
-            evaluation.per_query[column.name].astype(int if column.is_count else float).tolist()
+            evaluation.per_query[column.name]
+            .astype(int if column.kind == "total" else float)
+            .tolist()
             for column in args.columns
         ]
         rows += [
@@ -107,10 +110,12 @@ def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
     if args.by is not None:
         table = report.to_frame().fillna({"segment": ""})  # of all queries
     else:
-        # The highest mean of the first measure that is no count comes first.
-        first = min(args.columns, key=lambda column: column.is_count).name
-        means = np.array([report.mean()[first] for report in systems.values()])
-        names = [list(systems)[i] for i in np.argsort(-means, kind="stable")]
+        # The highest value of the first measure that is no total comes first.
+        first = min(args.columns, key=lambda column: column.kind == "total").name
+        values = [
+            summarize_columns(of_system, args.columns)[first] for of_system in systems.values()
+        ]
+        names = [list(systems)[i] for i in np.argsort(-np.array(values), kind="stable")]
         table = _tabulate_means({name: systems[name] for name in names}, args)
     parts.append(_write_table(table, args, args.caption, args.label))
     lines = [*_describe_queries(systems), *_describe_undefined(systems)]
@@ -191,11 +196,20 @@ def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace
 
 def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:
     entries = {name: of_system.to_dict() for name, of_system in systems.items()}
+    geometric = [column.name for column in args.columns if column.kind == "geometric mean"]
     for name, entry in entries.items():
         values = summarize_columns(systems[name], args.columns)
-        entry["mean"] |= {c.name: values[c.name] for c in args.columns if c.is_geometric}
-        if totals := {c.name: values[c.name] for c in args.columns if c.is_count}:
+        for column in geometric:  # from_json would compute the mean of per-query values
+            entry["mean"][column] = values[column]
+            del entry["per_query"][column], entry["undefined"][column]
+        if totals := {c.name: values[c.name] for c in args.columns if c.kind == "total"}:
             entry["total"] = totals
+    if geometric:
+        warnings.warn(
+            f"The JSON contains no per-query values of {', '.join(geometric)}, because from_json would "
+            "compute the arithmetic mean.",
+            stacklevel=2,
+        )
     return _dump(entries)
 
 

@@ -56,6 +56,12 @@ def test_segments_and_weights_are_those_of_evaluate_batches(capsys, rows, path):
     assert "other" in out and "fr" in out
 
 
+@pytest.mark.parametrize("option", ["--by country", "--weight-column weight"])
+def test_segments_and_weighted_tables_leave_out_totals(capsys, option):
+    out, notes = run(capsys, f"evaluate logs {UNJUDGED} -m ap -m num_rel {option}")
+    assert "Left out: NumRel (total)." in notes and "NumRel" not in out and "AP" in out
+
+
 def test_the_json_of_a_folder_is_a_summary_and_tables_contain_judged_documents(capsys, rows):
     expected = sg.evaluate(
         "grade", "score", qid="query", measures="ap", unjudged_documents="irrelevant", data=rows

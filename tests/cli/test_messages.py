@@ -57,7 +57,10 @@ COMMANDS = [  # each with a regex that the message matches
     ("compare qrels b.run", "compare requires at least two runs"),
     ("compare none a.run b.run --baseline c.run", "Did you mean '.*run"),
     ("evaluate qrels none", "^skgraded: .*No such file or directory: 'none'\n$"),
-    ("compare qrels a.run b.run -c -m gm_map --names trec_eval", "Unknown measure 'gm_map'"),
+    (
+        "compare qrels a.run b.run -c -m gm_map --names trec_eval",
+        r"contain only means: add a measure .*; got gm_map \(geometric mean\)",
+    ),
     ("evaluate qrels b.run -l x -m ap", "argument -l/--threshold: invalid float value"),
     ("evaluate qrels b.run -l nan -m ap", "--threshold must be a finite number ≥ 0; got nan"),
     ("evaluate qrels b.run --output ./qrels", "--output ./qrels is also an input file"),

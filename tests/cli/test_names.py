@@ -3,6 +3,7 @@
 import io
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from commands import report, run
@@ -21,9 +22,48 @@ def test_official_is_what_trec_eval_prints(data_dir, capsys):
     assert entry["mean"] | entry["total"] == pytest.approx(means, abs=5.1e-5)
     out = run(capsys, f"evaluate -m official --format csv --per-query {files}").out
     table = pd.read_csv(io.StringIO(out), dtype={"query": str}).set_index("query")
-    for query, row in table.drop(columns=["run", "gm_map"]).iterrows():
+    assert table.pop("gm_map").equals(
+        table["map"]
+    )  # trec_eval prints no per-query values of gm_map
+    for query, row in table.drop(columns="run").iterrows():
         expected = printed[query].loc["num_ret":"P_1000"].astype(float)
         assert row.to_dict() == pytest.approx(expected.to_dict(), abs=5.1e-5)
+
+
+def test_geometric_means_and_totals_are_right_in_tables_and_json(capsys):
+    command = "evaluate qrels b.run a.run --names trec_eval -m gm_map -m num_ret --format "
+    # Values of AP. a.run: c, x, a and y, d. b.run: a; a, d; e. Relevant: a and c; d; e.
+    a, b = [(1 / 1 + 2 / 3) / 2, 1 / 2], [(1 / 1) / 2, 1 / 2, 1 / 1]
+    expected = {"a.run": (2, np.prod(a) ** (1 / 2), 5), "b.run": (3, np.prod(b) ** (1 / 3), 4)}
+    table = run(capsys, command + "table").out.splitlines()[1:3]
+    assert [row.split()[:4] for row in table] == [
+        [name, str(n), f"{gm_map:.4f}", str(total)] for name, (n, gm_map, total) in expected.items()
+    ]
+    out, note = run(capsys, command + "json")
+    assert "JSON contains no per-query values of gm_map" in note
+    for name, entry in json.loads(out).items():
+        n, gm_map, total = expected[name]
+        assert entry["mean"] == {"gm_map": pytest.approx(gm_map), "num_ret": total / n}
+        assert entry["total"] == {"num_ret": total}
+        assert sg.Evaluation.from_dict(entry).mean() == {"num_ret": total / n}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "evaluate --intervals",
+        "evaluate --intervals --format json",
+        "evaluate -c --format html",
+        "compare -c",
+        "compare -c --per-query --format json",
+    ],
+)
+def test_outputs_of_means_leave_out_totals_and_geometric_means_with_a_note(capsys, command):
+    command, options = command.split(maxsplit=1)
+    out, notes = run(capsys, f"{command} qrels a.run b.run -m official {options}")
+    left_out = "num_ret (total), num_rel (total), num_rel_ret (total), gm_map (geometric mean)"
+    assert f"contain only means. Left out: {left_out}.\n" in notes
+    assert "Rprec" in out and "num_re" not in out and "gm_map" not in out
 
 
 def test_names_of_trec_eval_set_gain_divisor_and_tie_rule(files, capsys):
