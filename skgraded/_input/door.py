@@ -246,10 +246,18 @@ def scores_as_given(y_score: Any, name: str, row_name: RowName = ROW) -> np.ndar
 
 
 def check_weights(
-    sample_weight: Any, n: int, expected: str, n_queries: int | None = None
+    weights: Any,
+    n: int,
+    expected: str,
+    n_queries: int | None = None,
+    name: str = "sample_weight",
+    row_name: RowName = ROW,
 ) -> np.ndarray:
-    """Return row weights, which are finite, ≥ 0 and not all 0, as float64."""
-    weights = column(sample_weight, "sample_weight")
+    """Return weights, which are finite, ≥ 0 and not all 0, as float64.
+
+    If there are `n_queries` weights instead of `n`, the error tells how to repeat them for each row.
+    """
+    weights = column(weights, name)
     if n != len(weights) == n_queries:
         raise ValueError(
             f"sample_weight has {len(weights)} rows, but {expected} has {n}. To pass one weight "
@@ -257,15 +265,15 @@ def check_weights(
             "for weights in the order in which the ids first appear, "
             "sample_weight[pandas.factorize(qid)[0]]."
         )
-    column(weights, "sample_weight", n, expected)
+    column(weights, name, n, expected)
     good = (weights >= 0) & (weights < np.inf)
     if not good.all():
         row = int(np.argmin(good))
         raise ValueError(
-            f"sample_weight must be finite and ≥ 0; got {weights[row]:g} for row {row}."
+            f"{name} must be finite and ≥ 0; got {weights[row]:g} for {row_name(row)}."
         )
     if weights.max() == 0:
-        raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
+        raise ValueError(f"{name} is 0 in all rows: at least one weight must be positive.")
     return weights
 
 

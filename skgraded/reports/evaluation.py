@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from skgraded._input.door import whole_number
 from skgraded._input.segments import segments_of
-from skgraded._input.words import check_names, object_array, plain_list
+from skgraded._input.words import check_names, did_you_mean, object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.reports import pairing
 from skgraded.reports.report import (
@@ -21,11 +22,13 @@ from skgraded.reports.report import (
     check_kind,
     concatenate,
     evaluated_name,
+    index_of,
     means_rows,
     means_text,
     plain_numbers,
     read_field,
     read_fields,
+    read_weights,
 )
 from skgraded.stats.intervals import ConfidenceInterval, check_settings, mean_interval
 from skgraded.stats.rounding import subtract
@@ -48,9 +51,13 @@ LEVEL = 0.95  # confidence level of intervals in HTML pages and notebooks
 class Evaluation(Report):
     """Per-query values of measures, returned by `evaluate`.
 
-    The constructor also accepts lists and Series, which it converts to arrays. It checks that all
-    arrays have the same length and that the query ids are unique. If `undefined` is None, no query
-    is undefined. Queries whose value is nan are left out of the mean.
+    The constructor also accepts lists and Series, which it converts to arrays. The index of a
+    pandas Series must contain the query ids, in any order, unless it is an unnamed RangeIndex or
+    the index of the Series `query_ids`; then, values are in the order of `query_ids`. Measures
+    without a mask in `undefined` have no undefined queries. Queries whose value is nan are left out
+    of the mean. A ValueError is raised if lengths differ, query ids are repeated, a value is
+    infinite, `undefined` contains a measure that `per_query` lacks, or weights are negative, nan,
+    infinite or all 0.
 
     Attributes
     ----------
@@ -108,17 +115,26 @@ class Evaluation(Report):
 
     def __post_init__(self) -> None:
         ids = as_query_ids(self.query_ids)
-        n, per_query = len(ids), read_fields(self.per_query, "per_query", len(ids))
-        undefined = self.undefined
-        if undefined is None:
-            undefined = dict.fromkeys(per_query, np.zeros(n, dtype=bool))
+        rows = ids, index_of(self.query_ids)
+        per_query = read_fields(self.per_query, "per_query", *rows)
+        masks = {} if self.undefined is None else self.undefined
+        undefined = read_fields(masks, "undefined", *rows, bool)
+        for name in undefined:
+            if name not in per_query:
+                near = did_you_mean(name, per_query)
+                raise ValueError(f"undefined contains {name!r}, which per_query lacks.{near}")
+        defined = np.zeros(len(ids), dtype=bool)
         fields = {
             "query_ids": ids,
             "per_query": per_query,
-            "undefined": read_fields(undefined, "undefined", n, bool),
+            "undefined": {name: undefined.get(name, defined) for name in per_query},
         }
         if self.weights is not None:
-            fields["weights"] = read_field(self.weights, "weights", n)
+            fields["weights"] = read_weights(self.weights, *rows)
+        if self.judged is not None:
+            fields["judged"] = read_fields(self.judged, "judged", *rows)
+        if self.unanswered is not None:
+            fields["unanswered"] = read_field(self.unanswered, "unanswered", *rows, bool)
         vars(self).update(fields)  # the dataclass is frozen
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,16 +156,16 @@ class Evaluation(Report):
     @classmethod
     def from_dict(cls, written: dict[str, Any]) -> Self:
         """Create an Evaluation from the result of `to_dict`."""
-        return cls(
+        evaluation = cls(
             ids_from_json(written["query_ids"]),
             read_arrays(written["per_query"]),
             read_arrays(written["undefined"], bool),
-            weights=read_arrays(written["weights"]),
             judged=read_arrays(written["judged"]),
             unanswered=read_arrays(written["unanswered"], bool),
             unjudged_documents=written["unjudged_documents"],
             n_duplicates=written["n_duplicates"],
         )
+        return with_weights(evaluation, read_arrays(written["weights"]))
 
     @property
     def n_queries(self) -> int:
@@ -267,16 +283,16 @@ class Evaluation(Report):
                 for part in parts
             ]
         )
-        return Evaluation(
+        whole = Evaluation(
             _join_ids([part.query_ids for part in parts]),
             concatenate([part.per_query for part in parts]),
             concatenate([part.undefined for part in parts]),
-            weights=np.concatenate(weights) if weights else None,
             judged=judged or None,
             unanswered=unanswered if unanswered.any() else None,
             unjudged_documents=parts[0].unjudged_documents,
             n_duplicates=sum(part.n_duplicates for part in parts),
         )
+        return with_weights(whole, np.concatenate(weights) if weights else None)
 
     def minus(self, other: Evaluation) -> Evaluation:
         """Return an Evaluation of the per-query differences: these values minus those of `other`.
@@ -304,8 +320,8 @@ class Evaluation(Report):
             paired.query_ids,
             {name: subtract(*of_both) for name, of_both in paired.per_query.items()},
             {name: np.logical_or(*of_both) for name, of_both in paired.undefined.items()},
-            weights=paired.weights,
         )
+        differences = with_weights(differences, paired.weights)
         return differences.take(np.argsort(paired.first))  # in the order of this Evaluation
 
     # Looking closer ------------------------------------------------------------------------------
@@ -378,17 +394,39 @@ class Evaluation(Report):
             ]
         )
 
-    def take(self, positions: np.ndarray) -> Evaluation:
-        """Return an Evaluation of the queries at these positions, or of a boolean mask."""
+    def take(self, positions: Any) -> Evaluation:
+        """Return an Evaluation of the queries at these positions, or of a boolean mask.
+
+        Parameters
+        ----------
+        positions : array-like of int, or array-like of shape (n_queries,) of bool
+            The index of a pandas Series of booleans must contain the query ids, in any order,
+            unless it is an unnamed RangeIndex.
+
+        Examples
+        --------
+        >>> import pandas as pd, skgraded as sg
+        >>> ev = sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=list("bbaa"), measures="rr")
+        >>> ev.take(pd.Series({"a": False, "b": True}))
+        Evaluation(1 queries: RR=1.0000)
+        """
+        rows = self._positions(positions)
 
         def taken(values: Any) -> Any:
             if isinstance(values, dict):
-                return {name: of_name[positions] for name, of_name in values.items()}
-            return None if values is None else values[positions]
+                return {name: of_name[rows] for name, of_name in values.items()}
+            return None if values is None else values[rows]
 
-        names = ("query_ids", "per_query", "undefined", "weights", "judged", "unanswered")
+        names = ("query_ids", "per_query", "undefined", "judged", "unanswered")
         values = {name: taken(getattr(self, name)) for name in names}
-        return Evaluation(**values, unjudged_documents=self.unjudged_documents)
+        part = Evaluation(**values, unjudged_documents=self.unjudged_documents)
+        return with_weights(part, taken(self.weights))
+
+    def _positions(self, positions: Any) -> np.ndarray:
+        """Convert positions, or a boolean mask, to an array of positions."""
+        if hasattr(positions, "iloc") and positions.dtype.kind == "b":
+            positions = read_field(positions, "positions", self.query_ids, dtype=bool)
+        return np.arange(self.n_queries)[positions]
 
     # Output --------------------------------------------------------------------------------------
 
@@ -423,6 +461,16 @@ class Evaluation(Report):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_queries} queries: {means_text(self)})"
+
+
+AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
+
+
+def with_weights(evaluation: AnyEvaluation, weights: np.ndarray | None) -> AnyEvaluation:
+    """Return a copy with checked weights, which may all be 0 in a part of the queries."""
+    weighted = copy(evaluation)
+    vars(weighted)["weights"] = weights
+    return weighted
 
 
 def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
@@ -547,8 +595,9 @@ class CrossEvaluation(Evaluation):
     def from_dict(cls, written: dict[str, Any]) -> Self:
         """Create a CrossEvaluation from the result of `to_dict`."""
         tests, read_positions = written["tests"], partial(read_arrays, dtype=np.intp)
-        return cls(
-            **vars(Evaluation.from_dict(written)),
+        evaluation = Evaluation.from_dict(written)
+        cross_evaluation = cls(
+            **vars(with_weights(evaluation, None)),
             fold=read_positions(written["fold"]),
             fit_time=read_arrays(written["fit_time"]),
             score_time=read_arrays(written["score_time"]),
@@ -561,18 +610,21 @@ class CrossEvaluation(Evaluation):
                 read_arrays(tests["values"]),
             ),
         )
+        return with_weights(cross_evaluation, evaluation.weights)
 
-    def take(self, positions: np.ndarray) -> Self:
+    def take(self, positions: Any) -> Self:
         """Return a CrossEvaluation of the queries at these positions, or of a boolean mask."""
-        taken, tests = super().take(positions), self.tests
+        part, rows, tests = super().take(positions), self._positions(positions), self.tests
         if tests is not None:
             new_position = np.full(len(self.query_ids), -1)
-            new_position[positions] = np.arange(len(taken.query_ids))
+            new_position[rows] = np.arange(len(rows))
             query = new_position[tests.query]
             kept = query >= 0
             values = {name: array[kept] for name, array in tests.values.items()}
             tests = Tests(query[kept], tests.fold[kept], values)
-        return replace(self, **vars(taken), fold=self.fold[positions], tests=tests)
+        unweighted = vars(with_weights(part, None))
+        taken = replace(self, **unweighted, fold=self.fold[rows], tests=tests)
+        return with_weights(taken, part.weights)
 
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, one row per fold.

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skgraded._input.atomic_files import text_or_file
-from skgraded._input.door import unmasked
+from skgraded._input.door import RowName, check_weights, unmasked
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
-from skgraded._input.words import plain_list
+from skgraded._input.words import plain, plain_list
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
@@ -260,19 +260,75 @@ def _are_distinct(ids: np.ndarray) -> bool:
     return set(map(type, objects)) == {str} and len(set(objects)) == len(objects)
 
 
-def read_field(values: Any, name: str, n: int, dtype: Any = float) -> np.ndarray:
-    """Convert values to an array, and check that it has one element per query."""
+def index_of(values: Any) -> Any:
+    """Return the index of a pandas Series, or None for other values."""
+    return values.index if hasattr(values, "iloc") else None
+
+
+def in_query_order(values: Any, name: str, query_ids: np.ndarray, row_labels: Any = None) -> Any:
+    """Sort a pandas Series by the query ids in its index; return other values unchanged.
+
+    The index of a Series contains query ids unless it is an unnamed RangeIndex, or equal to
+    `row_labels`, the index of the Series from which the query ids were read.
+    """
+    index = index_of(values)
+    is_default = index is None or type(index).__name__ == "RangeIndex" and index.name is None
+    if is_default or row_labels is not None and index.equals(row_labels):
+        return values
+    advice = "If its values are in the order of query_ids, pass its array, series.to_numpy()."
+    if not index.is_unique:
+        label = index[index.duplicated()][0]
+        raise ValueError(f"The index of {name} contains {plain(label)!r} more than once. {advice}")
+    positions = index.get_indexer(query_ids)
+    if (positions < 0).any():
+        query = plain_list(query_ids[positions < 0])[0]
+        raise ValueError(f"The index of {name} lacks the query id {query!r}. {advice}")
+    return values.iloc[positions]
+
+
+def read_field(
+    values: Any, name: str, query_ids: np.ndarray, row_labels: Any = None, dtype: Any = float
+) -> np.ndarray:
+    """Convert values to an array in the order of the queries, with one element per query."""
+    values = in_query_order(values, name, query_ids, row_labels)
     array = np.asarray(unmasked(values), dtype=dtype)
-    if array.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), like query_ids; got {array.shape}.")
+    if array.shape != query_ids.shape:
+        raise ValueError(
+            f"{name} must have shape {query_ids.shape}, like query_ids; got {array.shape}."
+        )
     return array
 
 
-def read_fields(values: Any, name: str, n: int, dtype: Any = float) -> dict[str, np.ndarray]:
-    """Convert each value of a dict that is keyed by measure with `read_field`."""
-    if not hasattr(values, "items"):
+def read_weights(weights: Any, query_ids: np.ndarray, row_labels: Any) -> np.ndarray:
+    """Convert the weights of the queries with `read_field`, and check them."""
+    array = read_field(weights, "weights", query_ids, row_labels)
+    if len(array):
+        check_weights(
+            array, len(array), "query_ids", name="weights", row_name=query_namer(query_ids)
+        )
+    return array
+
+
+def query_namer(query_ids: np.ndarray) -> RowName:
+    """Return a function from the position of a query to its name in messages."""
+    return lambda i: f"query {plain_list(query_ids[[i]])[0]!r}"
+
+
+def read_fields(
+    fields: Any, name: str, query_ids: np.ndarray, row_labels: Any, dtype: Any = float
+) -> dict[str, np.ndarray]:
+    """Convert each value of a dict with `read_field`; numbers must be finite or nan."""
+    if not hasattr(fields, "items"):
         raise TypeError(
             f"{name} must be a dict of arrays keyed by measure name, such as {{'credit': values}}; "
-            f"got {type(values).__name__}."
+            f"got {type(fields).__name__}."
         )
-    return {key: read_field(of_key, f"{name}[{key!r}]", n, dtype) for key, of_key in values.items()}
+    arrays = {}
+    for key, values in fields.items():
+        of_key = f"{name}[{key!r}]"
+        arrays[key] = array = read_field(values, of_key, query_ids, row_labels, dtype)
+        if dtype is float and np.isinf(array).any():
+            i = int(np.argmax(np.isinf(array)))
+            query = query_namer(query_ids)(i)
+            raise ValueError(f"{of_key} must be finite or nan; got {array[i]} for {query}.")
+    return arrays

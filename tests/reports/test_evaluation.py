@@ -282,12 +282,87 @@ def test_missing_values_are_nan_tuples_stay_ids_and_without_flags_no_query_is_un
         ({"per_query": 3}, "per_query must be a dict of arrays .* got int"),
         ({"undefined": {"AP": FLAGS[1:]}}, r"undefined\['AP'\] must have shape \(3,\)"),
         ({"weights": np.ones((3, 1))}, r"weights must have shape \(3,\), .* got \(3, 1\)"),
+        ({"weights": [1, -1, 1]}, "weights must be finite and ≥ 0; got -1 for query 'b'"),
+        ({"weights": [1, 1, np.nan]}, "weights must be finite and ≥ 0; got nan for query 'c'"),
+        ({"weights": [np.inf, 1, 1]}, "weights must be finite and ≥ 0; got inf for query 'a'"),
+        ({"weights": [0, 0, 0]}, "weights is 0 in all rows"),
+        (
+            {"per_query": {"AP": [1, -np.inf, 1]}},
+            r"per_query\['AP'\] must be finite or nan; got -inf for query 'b'",
+        ),
+        ({"undefined": {"ap": FLAGS}}, "undefined contains 'ap', .* Did you mean 'AP'"),
+        ({"judged": {"Judged@10": [1, 1]}}, r"judged\['Judged@10'\] must have shape \(3,\)"),
+        ({"judged": [1, 1, 1]}, "judged must be a dict"),
+        ({"unanswered": FLAGS[1:]}, r"unanswered must have shape \(3,\)"),
+        ({"weights": pd.Series([1, 1], index=["a", "b"])}, "index of weights lacks the .* 'c'"),
+        (
+            {"per_query": {"AP": pd.Series([1, 2, 3, 4], index=["a", "b", "c", "b"])}},
+            r"index of per_query\['AP'\] contains 'b' more than once",
+        ),
     ],
 )
-def test_lengths_and_ids_are_checked(fields, message):
+def test_fields_are_checked(fields, message):
     right = {"query_ids": ids_of("abc"), "per_query": {"AP": [1, 1, 1]}}
     with pytest.raises((ValueError, TypeError), match=message):
         sg.Evaluation(**right | fields)
+
+
+LABELS = [
+    ["b", "a", "c"],
+    [("b", 1), ("a", 1), ("c", 2)],
+    [2, 1, 3],
+    [2.5, 1.5, 3.5],
+    np.array(["2026-11-02", "2026-11-01", "2026-11-03"], dtype="datetime64[D]"),
+    [date(2026, 11, 2), date(2026, 11, 1), date(2026, 11, 3)],
+    pd.Categorical(["b", "a", "c"]),
+]
+
+
+@pytest.mark.parametrize("ids", LABELS, ids=lambda ids: type(ids[0]).__name__)
+def test_a_series_is_paired_with_the_query_ids_in_its_index(ids):
+    log = pd.DataFrame({"query": ids, "paid": [2.0, 1, 3], "traffic": [20, 10, 30]})
+    log["failed"] = log["paid"] == 1
+    by_query = log[::-1].groupby("query", observed=True).max()  # sorted: a, b, c
+    more = pd.concat([by_query, by_query.iloc[:1].set_axis([None])])  # other labels are ignored
+    ids = sg.evaluate([1, 1, 1], [1, 1, 1], qid=ids).query_ids
+    for of in (by_query, more):
+        ev = sg.Evaluation(
+            ids,
+            of[["paid"]],
+            {"paid": of["failed"]},
+            weights=of["traffic"],
+            unanswered=of["failed"],
+        )
+        assert ev.per_query["paid"].tolist() == [2, 1, 3] and ev.weights.tolist() == [20, 10, 30]
+        assert ev.undefined["paid"].tolist() == ev.unanswered.tolist() == [False, True, False]
+        assert ev.mean()["paid"] == (20 * 2 + 10 * 1 + 30 * 3) / (20 + 10 + 30)
+        assert ev.take(of["failed"]).per_query["paid"].tolist() == [1]
+    with pytest.raises(ValueError, match="index of positions lacks the query id"):
+        ev.take(by_query["failed"].iloc[1:])
+
+
+def test_a_series_without_ids_is_in_the_order_of_query_ids():
+    log = pd.DataFrame({"query": [2, 0, 1], "paid": [7.0, 5, 6]}).sort_values("paid")
+    values = [log["paid"].to_numpy(), log["paid"].reset_index(drop=True), log["paid"].tolist()]
+    for of_query in (log["paid"], *values):  # the index of log["paid"] is that of log["query"]
+        assert sg.Evaluation(log["query"], {"m": of_query}).per_query["m"].tolist() == [5, 6, 7]
+    # Without the row labels of query_ids, the index contains query ids: here, 1, 2, 0.
+    ev = sg.Evaluation(log["query"].to_numpy(), {"m": log["paid"]})
+    assert ev.query_ids.tolist() == [0, 1, 2] and ev.per_query["m"].tolist() == [7, 5, 6]
+    assert ev.take(pd.Series([True, False, True])).query_ids.tolist() == [0, 2]
+    assert ev.take(pd.Series([2, 0], index=["x", "y"])).query_ids.tolist() == [2, 0]
+
+
+def test_parts_may_have_only_weights_of_zero():
+    ev = sg.Evaluation(
+        ["a", "b", "c"], {"m": [1, 2, 3], "n": [4, 5, 6]}, {"n": FLAGS}, weights=[0, 0, 2]
+    )
+    assert ev.n_undefined == {"m": 0, "n": 1}  # without a mask, no query is undefined
+    parts = [ev.take([0]), ev.take([1])]
+    whole = sg.Evaluation.concat(parts)
+    assert whole == ev.take([True, True, False]) == sg.Evaluation.from_json(whole.to_json())
+    assert np.isnan(whole.mean()["m"]) and whole.minus(whole).weights.tolist() == [0, 0]
+    assert ev.summary(by=["x", "x", "y"])["n_defined"].tolist() == [0, 0, 1, 1]
 
 
 # Differences -------------------------------------------------------------------------------------
