@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
-from skgraded._input.queries import group_sizes, mean_weights, queries_of
+from skgraded._input.queries import group_by_query, group_sizes, mean_weights
 from skgraded._input.tables import UNLABELLED, Labels, check_row_labels
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
@@ -42,7 +42,7 @@ def read_truth(y_true: Any, qid: Any, group: Any, sample_weight: Any, stacklevel
     if qid is not None and group is not None:
         raise ValueError("Pass the queries as either qid or group, not both.")
     if qid is not None:
-        query_ids, order, starts = queries_of(qid, n)
+        query_ids, order, starts = group_by_query(qid, n)
     else:
         sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
         query_ids, order, starts = np.arange(len(sizes)), None, starts_of(sizes)

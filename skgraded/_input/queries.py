@@ -43,7 +43,7 @@ def query_codes(
     return codes, queries
 
 
-def queries_of(
+def group_by_query(
     qid: Any, n: int, expected: str = "y_true"
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return the distinct ids in order of first appearance, and the results of `rows_by_query`."""

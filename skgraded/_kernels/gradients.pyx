@@ -19,7 +19,7 @@ cdef extern from "swaps.h" nogil:
     enum: TIES_BY_SCORES
     void make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
     int kind_of_ties(const uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores)
-    struct Ranked:
+    struct RankedQuery:
         Py_ssize_t n, k
         double* scores
         double* powers
@@ -34,12 +34,12 @@ cdef extern from "swaps.h" nogil:
         double* upto_discounted
         double* own
         double* own_discounted
-    void linear_swaps(const Ranked* ranked, Py_ssize_t a)
-    void pair_swaps(const Ranked* ranked, Py_ssize_t a)
-    double add_pairs(const Ranked* ranked, Py_ssize_t a, double base, double slope)
+    void linear_swaps(const RankedQuery* ranked, Py_ssize_t a)
+    void pair_swaps(const RankedQuery* ranked, Py_ssize_t a)
+    double push_pairs(const RankedQuery* ranked, Py_ssize_t a, double base, double slope)
 
 cdef enum:
-    N_ARRAYS = 13  # arrays of numbers in Ranked
+    N_ARRAYS = 13  # arrays of numbers in RankedQuery
 
 cdef double FAR = 300.0  # sigmoid · range of scores, up to which no power or product overflows
 cdef double NEAR = 0.01  # added to differences of scores, as in LightGBM and XGBoost
@@ -49,9 +49,9 @@ cdef double MOST = 1.7014117331926443e38  # half of the largest 32-bit float: XG
 
 
 cdef class Room:
-    """Work space for the largest query: the arrays of `Ranked`, keys, codes and a tree."""
+    """Work space for the largest query: the arrays of `RankedQuery`, keys, codes and a tree."""
 
-    cdef Ranked ranked
+    cdef RankedQuery ranked
     cdef vector[double] numbers
     cdef vector[uint64_t] keys
     cdef vector[double] gathered
@@ -103,7 +103,7 @@ cdef void clear_behind(double* numbers, Py_ssize_t n) noexcept nogil:
 
 
 cdef void fill(
-    Ranked* ranked, bint is_pair, Py_ssize_t k, const double* values, const double* discount,
+    RankedQuery* ranked, bint is_pair, Py_ssize_t k, const double* values, const double* discount,
     const double* scores, const int32_t* codes, int32_t* ranked_codes, const uint64_t* keys,
     uint64_t mask,
 ) noexcept nogil:
@@ -129,7 +129,7 @@ cdef void fill(
 
 
 cdef void fill_powers(
-    Ranked* ranked, Py_ssize_t first, double sigmoid, double middle
+    RankedQuery* ranked, Py_ssize_t first, double sigmoid, double middle
 ) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(first, ranked.n):
@@ -143,7 +143,7 @@ cdef void fill_powers(
 # weight 0 and is left out.
 
 cdef void fill_above(
-    Ranked* ranked, const int32_t* codes, Py_ssize_t n_levels, double* tree
+    RankedQuery* ranked, const int32_t* codes, Py_ssize_t n_levels, double* tree
 ) noexcept nogil:
     """Σ_j min(w_j, w) and Σ_j min(w_j, w) · discount_j over the documents j above each document."""
     cdef Py_ssize_t i, at
@@ -187,7 +187,7 @@ cdef double norm_of(double pushes, double sigmoid) noexcept nogil:
 
 
 cdef double push_apart(
-    Ranked* ranked, bint is_pair, Py_ssize_t truncation, double sigmoid, bint norm
+    RankedQuery* ranked, bint is_pair, Py_ssize_t truncation, double sigmoid, bint norm
 ) noexcept nogil:
     """Gradients and hessians of one query; returns what both have to be multiplied by."""
     cdef Py_ssize_t a
@@ -203,7 +203,7 @@ cdef double push_apart(
             pair_swaps(ranked, a)
         else:
             linear_swaps(ranked, a)
-        pushes += add_pairs(
+        pushes += push_pairs(
             ranked, a, NEAR if by_difference else 1.0, 2.0 if by_difference else 0.0
         )
     return norm_of(2.0 * pushes, sigmoid) if norm else 1.0
@@ -215,7 +215,7 @@ cdef inline float to_float(double number) noexcept nogil:
 
 
 cdef void give_back(
-    const Ranked* ranked, const Py_ssize_t* rows, const uint64_t* keys, uint64_t mask,
+    const RankedQuery* ranked, const Py_ssize_t* rows, const uint64_t* keys, uint64_t mask,
     double of_gradients, double of_hessians, float* gradients, float* hessians,
 ) noexcept nogil:
     """Write the results from ranked order to the rows, multiplied by the two factors."""
@@ -244,7 +244,7 @@ def push_queries(
     for q in range(first_query, last_query):
         size = max(size, starts[q + 1] - starts[q])
     cdef Room room = Room(size)
-    cdef Ranked* ranked = &room.ranked
+    cdef RankedQuery* ranked = &room.ranked
     cdef uint64_t* keys = room.keys.data()
     cdef double* query = room.gathered.data()
     cdef uint64_t mask

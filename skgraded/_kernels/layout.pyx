@@ -59,7 +59,7 @@ cdef inline size_t home_of(const vector[numbered]& table, size_t value) noexcept
     return ((bits ^ (bits >> 32)) * <uint64_t>0x9E3779B97F4A7C15 >> 24) & (table.size() - 1)
 
 
-cdef inline size_t place_of(const vector[numbered]& table, size_t value) noexcept nogil:
+cdef inline size_t place_of_number(const vector[numbered]& table, size_t value) noexcept nogil:
     """The place of the value in a table that is not full, or else its first free place."""
     cdef size_t place = home_of(table, value)
     while table[place].second >= 0 and table[place].first != value:
@@ -67,14 +67,14 @@ cdef inline size_t place_of(const vector[numbered]& table, size_t value) noexcep
     return place
 
 
-cdef int widen(vector[numbered]& table) except -1 nogil:
+cdef int widen_numbers(vector[numbered]& table) except -1 nogil:
     """Double the number of places in a table."""
     cdef vector[numbered] wider
     cdef size_t i
     wider.resize(max(<size_t>1024, 2 * table.size()), numbered(0, -1))
     for i in range(table.size()):
         if table[i].second >= 0:
-            wider[place_of(wider, table[i].first)] = table[i]
+            wider[place_of_number(wider, table[i].first)] = table[i]
     table.swap(wider)
     return 0
 
@@ -114,10 +114,10 @@ def number_by_appearance(const Py_ssize_t[::1] values):
                 number = last
             else:
                 if 2 * rows.size() >= table.size():
-                    widen(table)
+                    widen_numbers(table)
                 if row + AHEAD < n:
                     have_near(&table[home_of(table, <size_t>values[row + AHEAD])])
-                place = place_of(table, <size_t>values[row])
+                place = place_of_number(table, <size_t>values[row])
                 number = table[place].second
                 if number < 0:
                     number = <Py_ssize_t>rows.size()

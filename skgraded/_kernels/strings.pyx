@@ -37,7 +37,7 @@ cdef extern from "hashing.h" nogil:
         Text(const uint8_t* bytes, int64_t length, uint64_t seed)
         uint64_t hash(uint64_t seed)
         bint equals(const Text& other)
-    bint are_equal(const uint8_t* text, const uint8_t* other, Py_ssize_t n)
+    bint have_equal_bytes(const uint8_t* text, const uint8_t* other, Py_ssize_t n)
     uint64_t hash_of_bytes(const uint8_t* data, Py_ssize_t n)
     void copy_bytes(uint8_t* copy, const uint8_t* data, Py_ssize_t n)
 
@@ -60,7 +60,7 @@ def hash_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] st
     return keys_array
 
 
-cdef inline size_t place_of(
+cdef inline size_t place_of_text(
     const vector[Place]& table, const Text& text, uint64_t hash_of_text
 ) noexcept nogil:
     """The place of the text in a table of 2^i places that is not full, or else a free place."""
@@ -70,7 +70,7 @@ cdef inline size_t place_of(
     return place
 
 
-cdef int widen(vector[Place]& table) except -1 nogil:
+cdef int widen_texts(vector[Place]& table) except -1 nogil:
     """Double the number of places in a table."""
     cdef vector[Place] wider
     cdef Place empty
@@ -79,7 +79,7 @@ cdef int widen(vector[Place]& table) except -1 nogil:
     wider.resize(max(<size_t>1024, 2 * table.size()), empty)
     for i in range(table.size()):
         if table[i].number >= 0:
-            wider[place_of(wider, table[i].text, table[i].text.hash(SEED))] = table[i]
+            wider[place_of_text(wider, table[i].text, table[i].text.hash(SEED))] = table[i]
     table.swap(wider)
     return 0
 
@@ -108,12 +108,12 @@ def number_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] 
         while start < n:
             end = min(start + BLOCK, n)
             while 2 * (<Py_ssize_t>rows.size() + BLOCK) > <Py_ssize_t>table.size():
-                widen(table)
+                widen_texts(table)
             for row in range(start, end):
                 i = row - start
                 text = <const uint8_t*>(base + starts[row])
                 length = <int64_t>(stops[row] - starts[row])
-                is_repeated[i] = length == length_before and are_equal(text, before, length)
+                is_repeated[i] = length == length_before and have_equal_bytes(text, before, length)
                 before, length_before = text, length
                 if not is_repeated[i]:
                     texts[i] = Text(text, length, SEED)
@@ -122,7 +122,7 @@ def number_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] 
             for row in range(start, end):
                 i = row - start
                 if not is_repeated[i]:
-                    place = place_of(table, texts[i], hashes[i])
+                    place = place_of_text(table, texts[i], hashes[i])
                     number = table[place].number
                     if number < 0:
                         number = table[place].number = <Py_ssize_t>rows.size()

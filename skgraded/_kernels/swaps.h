@@ -16,7 +16,7 @@ static inline double sum_of_lanes(const double* parts) {
 }
 
 // The documents of a query in ranked order.
-struct Ranked {
+struct RankedQuery {
     ptrdiff_t n, k;  // k: number of ranks that count
     double* scores;  // halved
     double* powers;  // exp(sigmoid · score), up to a common factor
@@ -40,7 +40,7 @@ struct Ranked {
 };
 
 // Deltas of Σ discount · weight for swapping the document at a with each document below it.
-FOR_PROCESSORS [[maybe_unused]] static void linear_swaps(const Ranked* ranked, ptrdiff_t a) {
+FOR_PROCESSORS [[maybe_unused]] static void linear_swaps(const RankedQuery* ranked, ptrdiff_t a) {
     const double* weights = ranked->weights;
     const double* discount = ranked->discount;
     double* swaps = ranked->swaps;
@@ -51,7 +51,7 @@ FOR_PROCESSORS [[maybe_unused]] static void linear_swaps(const Ranked* ranked, p
 }
 
 // `own` and `own_discounted` for the weight x of the document at a.
-static inline void sums_of_own(const Ranked* ranked, ptrdiff_t a) {
+static inline void sums_of_own(const RankedQuery* ranked, ptrdiff_t a) {
     const double* weights = ranked->weights;
     const double* discount = ranked->discount;
     double* own = ranked->own;
@@ -81,7 +81,7 @@ static inline void sums_of_own(const Ranked* ranked, ptrdiff_t a) {
 // H_q(v) = Σ_{j≤q} min(w_j, v) / j, with ranks from 1 and without terms beyond rank k. The delta is
 //     (P_{a-1}(y) + y - P_{a-1}(x) - x) / a + (H_{b-1} - H_a)(y) - (H_{b-1} - H_a)(x)
 //     + (P_{b-1}(x) + min(x, y) - P_{b-1}(y) - y) / b
-FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(const Ranked* ranked, ptrdiff_t a) {
+FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(const RankedQuery* ranked, ptrdiff_t a) {
     sums_of_own(ranked, a);
     const double* weights = ranked->weights;
     const double* discount = ranked->discount;
@@ -109,8 +109,8 @@ FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(const Ranked* ranked, ptr
 // to a factor of the whole query. Two documents are pushed apart by |swap| · p, divided by
 // `base + slope · (score difference)`, where p is the logistic probability of their wrong order.
 // Returns the sum of these pushes.
-FOR_PROCESSORS [[maybe_unused]] static double add_pairs(
-    const Ranked* ranked, ptrdiff_t a, double base, double slope
+FOR_PROCESSORS [[maybe_unused]] static double push_pairs(
+    const RankedQuery* ranked, ptrdiff_t a, double base, double slope
 ) {
     const double* scores = ranked->scores;
     const double* powers = ranked->powers;

@@ -45,7 +45,9 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
         threads = min(threads, n_threads())
     if threads <= 1:
         return [work(0, n_queries)]
-    chunks = [None] * threads + _chunks(starts, threads)[::-1]  # each thread stops at a None
+    chunks = [None] * threads + _cut_into_chunks(starts, threads)[
+        ::-1
+    ]  # each thread stops at a None
     results, errors = {}, []
 
     def process_chunks(lock: Any) -> None:
@@ -76,7 +78,7 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
     return [results[first] for first in sorted(results)]
 
 
-def _chunks(starts: np.ndarray, threads: int) -> list[tuple[int, int]]:
+def _cut_into_chunks(starts: np.ndarray, threads: int) -> list[tuple[int, int]]:
     """Return ranges of queries, largest first, so that threads finish at about the same time."""
     n_rows = int(starts[-1])
     row, rows = 0, [0]

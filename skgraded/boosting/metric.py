@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.measures.base import mean_scores, score_queries, undefined_of
+from skgraded.measures.base import compute_means, find_undefined, score_queries
 from skgraded.measures.parsing import Measures
 
 
@@ -35,7 +35,7 @@ class BoostingMetric:
     def means(self, judgments: Judgments, preds: ArrayLike) -> list[float]:
         """Return the mean of each measure."""
         scores = read_predictions(preds, judgments.n_rows)
-        means = mean_scores(self.measures, judgments, scores)
+        means = compute_means(self.measures, judgments, scores)
         for measure in self.measures:
             _check_defined(measure, has_value(measure, judgments))
         return means
@@ -48,7 +48,7 @@ class BoostingMetric:
         sums = np.zeros((3, len(all_values)))
         for i, (measure, values) in enumerate(zip(self.measures, all_values, strict=True)):
             counted = np.where(np.isnan(values), 0.0, weights)
-            defined = ~undefined_of(measure, judgments)
+            defined = ~find_undefined(measure, judgments)
             sums[:2, i] = total(counted * np.nan_to_num(values)), total(counted)
             sums[2, i] = weights[defined].sum()
         return sums
@@ -62,7 +62,7 @@ class BoostingMetric:
 
 def has_value(measure: Measure, judgments: Judgments) -> bool:
     """Return whether the measure is defined for at least one query with a positive weight."""
-    defined = ~undefined_of(measure, judgments)
+    defined = ~find_undefined(measure, judgments)
     return bool((defined if judgments.weights is None else judgments.weights[defined]).any())
 
 

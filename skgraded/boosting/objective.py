@@ -14,7 +14,7 @@ from skgraded.boosting.metric import read_predictions
 from skgraded.judgments import Judgments, Layout, layout_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as as_measure
-from skgraded.measures.base import prepared
+from skgraded.measures.base import prepare
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +55,7 @@ class Objective:
         """
         scores, layout = read_predictions(preds, judgments.n_rows), layout_of(judgments)
         order, codes = layout.remember("swaps", lambda: _shuffled(layout))
-        plan = prepared(self.measure, layout).plan
+        plan = prepare(self.measure, layout).plan
         gradients = np.empty(judgments.n_rows, dtype=np.float32)
         hessians = np.empty_like(gradients)
         all_finite = run_chunks(
@@ -88,7 +88,7 @@ class Objective:
 
 def is_trainable(measure: Measure) -> bool:
     """Return whether the kernel can compute how swapping two documents changes the measure."""
-    plan = prepared(
+    plan = prepare(
         measure, layout_of(Judgments([0.0]))
     ).plan  # the kind of sum does not depend on the grades
     if plan is None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, tables
-from skgraded._input.queries import queries_of, query_codes, rows_by_query
+from skgraded._input.queries import group_by_query, query_codes, rows_by_query
 from skgraded._input.words import plain_list
 from skgraded._kernels.layout import relative_exp2_gains
 from skgraded.datasets.entries import repeated_keys
@@ -256,7 +256,7 @@ def make_clicks(
     by_name = {f"y_scores[{i}]" if is_list else "y_scores": y for i, y in enumerate(systems)}
     tables.check_row_labels({"y_true": y_true, **by_name, "qid": qid}, stacklevel=3)
     rankers = [door.check_scores(scores, len(grades), "y_scores") for scores in systems]
-    query_ids, order, starts = queries_of(qid, len(grades))
+    query_ids, order, starts = group_by_query(qid, len(grades))
     rows = np.arange(len(grades)) if order is None else order
     codes = np.repeat(np.arange(len(query_ids)), np.diff(starts))
     rankings = np.array([rows[np.lexsort((-scores[rows], codes))] for scores in rankers])

@@ -260,7 +260,7 @@ class Measure(_Immutable):
         self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
     ) -> int:
         """Count the undefined queries; see `__call__` for the parameters."""
-        return int(undefined_of(self, as_judgments(y_true, qid, group)).sum())
+        return int(find_undefined(self, as_judgments(y_true, qid, group)).sum())
 
     def _plan(self, layout: Layout) -> sums.Plan | None:
         return None
@@ -452,12 +452,12 @@ class Prepared(NamedTuple):
     undefined: np.ndarray  # (n_queries,): read-only mask of the undefined queries
 
 
-def prepared(measure: Measure, layout: Layout) -> Prepared:
+def prepare(measure: Measure, layout: Layout) -> Prepared:
     """Return the plan and the undefined queries; raise an error for grades that are not valid."""
-    return layout.remember(measure._key, lambda: _prepare(measure, layout))
+    return layout.remember(measure._key, lambda: _check_and_plan(measure, layout))
 
 
-def _prepare(measure: Measure, layout: Layout) -> Prepared:
+def _check_and_plan(measure: Measure, layout: Layout) -> Prepared:
     if layout.n_unknown and not measure._accepts_unjudged:
         accepting = sorted(name for name, cls in MEASURES.items() if cls._accepts_unjudged)
         raise ValueError(
@@ -472,9 +472,9 @@ def _prepare(measure: Measure, layout: Layout) -> Prepared:
     return Prepared(measure, plan, undefined)
 
 
-def undefined_of(measure: Measure, judgments: Judgments) -> np.ndarray:
+def find_undefined(measure: Measure, judgments: Judgments) -> np.ndarray:
     """Return a read-only boolean mask of the undefined queries, of shape (n_queries,)."""
-    return prepared(measure, layout_of(judgments)).undefined
+    return prepare(measure, layout_of(judgments)).undefined
 
 
 def score_queries(
@@ -482,7 +482,7 @@ def score_queries(
 ) -> list[np.ndarray]:
     """Compute per-query values of several measures, sorting the checked scores only once."""
     layout = layout_of(judgments)
-    all_prepared = [prepared(measure, layout) for measure in measures]
+    all_prepared = [prepare(measure, layout) for measure in measures]
     plans = [plan for _, plan, _ in all_prepared if plan is not None]
     all_values, rows = [], iter(sum_plans(plans, layout, scores))
     for measure, plan, undefined in all_prepared:
@@ -521,7 +521,7 @@ def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> 
     return sums.mean_of_defined(values, weights)
 
 
-def mean_scores(measures: list[Measure], judgments: Judgments, scores: np.ndarray) -> list[float]:
+def compute_means(measures: list[Measure], judgments: Judgments, scores: np.ndarray) -> list[float]:
     """Compute the weighted mean of each measure over the queries, sorting the scores only once."""
     return [
         sums.mean_of_defined(values, judgments.weights)

@@ -15,9 +15,9 @@ from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, score
 from skgraded.measures.base import (
     Measure,
     Ranked,
+    find_undefined,
     mean_over_queries,
     score_queries,
-    undefined_of,
 )
 from skgraded.measures.grades import of_tops
 from skgraded.measures.parsing import Measures, as_measures
@@ -89,7 +89,7 @@ def threshold_curve(
     """
     measure = MuAP(ties=ties, undefined=undefined)
     judgments = as_judgments(y_true, qid, group, sample_weight)
-    undefined_of(measure, judgments)  # raises an error for unjudged documents
+    find_undefined(measure, judgments)  # raises an error for unjudged documents
     layout = layout_of(judgments)
     scores = scores_of(judgments, y_score)
     values = _average_precision(layout, scores, measure.ties)

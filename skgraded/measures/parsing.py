@@ -96,7 +96,7 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
     cls, of_alias = _class_named(form[1])
     parameters: dict[str, Any] = {}
-    for name, value in chain(_parameters_of(text, form, cls), of_alias.items()):
+    for name, value in chain(_parse_parameters(text, form, cls), of_alias.items()):
         if name in parameters:
             what = "two cut-offs" if name == "k" else f"{name} twice"
             raise ValueError(f"Measure {text!r} contains {what}.")
@@ -135,7 +135,9 @@ def _numbers_in(name: str, alias: str) -> dict[str, float] | None:
     return {parameter: float(form[2] + form[3]) if form[3] else int(form[2])}
 
 
-def _parameters_of(text: str, form: re.Match[str], cls: type[Measure]) -> Iterator[tuple[str, Any]]:
+def _parse_parameters(
+    text: str, form: re.Match[str], cls: type[Measure]
+) -> Iterator[tuple[str, Any]]:
     """Yield the name and value of each parameter in a measure string."""
     _, inside, cut_off = form.groups(default="")
     try:

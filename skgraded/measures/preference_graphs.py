@@ -169,7 +169,7 @@ def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any) 
     places = prediction.places(truth.items)
     levels = None if callable(prior) or places is None else truth.graph.levels()
     if levels is not None:
-        return PairCounts(ranks, *_count_in_orders(levels, places, counted, rows), of_prior)
+        return PairCounts(ranks, *_count_weak_orders(levels, places, counted, rows), of_prior)
     number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
     real = _sides_in_graph(truth.graph, np.arange(len(number)), number)
     if places is None:
@@ -189,7 +189,7 @@ def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any) 
     return PairCounts(ranks, n_below, agree, disagree, of_prior)
 
 
-def _count_in_orders(
+def _count_weak_orders(
     levels: np.ndarray, places: np.ndarray, counted: np.ndarray, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute the counts for a truth and a prediction that are weak orders (orders with ties)."""

@@ -116,7 +116,7 @@ def _elements(values: Any) -> list[Any]:
 # Items and scores --------------------------------------------------------------------------------
 
 
-def read_scores(scores: Mapping[Any, Any], name: str) -> dict[Any, float]:
+def read_item_scores(scores: Mapping[Any, Any], name: str) -> dict[Any, float]:
     """Check the scores and return them as a dict keyed by item."""
     read: dict[Any, Any] = {}
     for item, score in scores.items():

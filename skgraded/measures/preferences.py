@@ -241,7 +241,7 @@ def _side(pairs: list[graphs.Pair], name: str, cycles: str) -> graphs.Pairs | gr
 
 def _prediction(prediction: Any, name: str, cycles: str) -> Any:
     if isinstance(prediction, Mapping):
-        return graphs.Scores(inputs.read_scores(prediction, name))
+        return graphs.Scores(inputs.read_item_scores(prediction, name))
     return _side(inputs.read_pairs(prediction, name), name, cycles)
 
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import FitFailedWarning
 from skgraded._input.progress import check_progress
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.measures.base import score_queries, undefined_of
+from skgraded.measures.base import find_undefined, score_queries
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
 from skgraded.reports.evaluation import CrossEvaluation, Tests
@@ -224,7 +224,7 @@ def _pooled(
             for name, array in values.items()
         },
         "undefined": {
-            measure.name: undefined_of(measure, data.judgments)[tested] for measure in measures
+            measure.name: find_undefined(measure, data.judgments)[tested] for measure in measures
         },
         "weights": data.weights_of(tested),
         "tests": Tests(position, fold, values) if is_repeated else None,

@@ -14,7 +14,7 @@ from skgraded.boosting.metric import has_value, read_predictions
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
-from skgraded.measures.base import mean_scores
+from skgraded.measures.base import compute_means
 from skgraded.model_selection.folds import splits_of_queries
 from skgraded.model_selection.rounds import JointRounds
 
@@ -41,7 +41,7 @@ class StoppingState:
     def see(self, scores: np.ndarray) -> None:
         """Evaluate the validation scores of a new round and update the best round."""
         scores = read_predictions(scores, self.judgments.n_rows)
-        means = mean_scores(self.measures, self.judgments, scores)
+        means = compute_means(self.measures, self.judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)
         self.n_rounds += 1

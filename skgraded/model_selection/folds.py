@@ -18,7 +18,7 @@ from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
-from skgraded.measures.base import undefined_of
+from skgraded.measures.base import find_undefined
 from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.reports.evaluating import warn_of_grades_from_1
 
@@ -134,7 +134,7 @@ def ranker_on_rows(
     y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
     judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
     for measure in measures:
-        undefined_of(measure, judgments)  # raises if the measure cannot be computed
+        find_undefined(measure, judgments)  # raises if the measure cannot be computed
     warn_of_grades_from_1(judgments, stacklevel=4)
     warn_of_row_ids(judgments.sizes, stacklevel=4)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")

@@ -21,7 +21,7 @@ from skgraded._input.door import (
     grade_column,
     refuse_bad_grades,
 )
-from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
+from skgraded._input.queries import group_by_query, group_sizes, warn_of_row_ids
 from skgraded._input.query_source import (
     FittedQueries,
     QuerySource,
@@ -36,7 +36,7 @@ from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
-from skgraded.measures.base import mean_scores
+from skgraded.measures.base import compute_means
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection import early_stopping
 from skgraded.model_selection.folds import requests_of_queries
@@ -401,7 +401,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             warn_of_split_queries(self, table, source, ids, layout, passed is not table)
         measures = named_measures(self.measure)
         scores = scores_of(judgments, self.predict(features))
-        means = mean_scores(list(measures.values()), judgments, scores)
+        means = compute_means(list(measures.values()), judgments, scores)
         is_single = isinstance(self.measure, (str, Measure))
         return means[0] if is_single else dict(zip(measures, means, strict=True))
 
@@ -426,7 +426,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
         self._queries.warn_of_partial_queries(X, "score" if suffix else "fit")
         if group is None:
-            queries = Queries(*queries_of(qid, n, X_name))
+            queries = Queries(*group_by_query(qid, n, X_name))
         else:
             sizes = group_sizes(group, n, X_name)
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))

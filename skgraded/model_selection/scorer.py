@@ -17,7 +17,7 @@ from skgraded._input.query_source import QuerySource, warn_of_split_queries
 from skgraded.boosting.frames import passed_to_pipeline
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
-from skgraded.measures.base import mean_scores
+from skgraded.measures.base import compute_means
 
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
@@ -119,7 +119,7 @@ class RankingScorer:
         ids, layout = judgments.query_ids, layout_of(judgments)
         warn_of_split_queries(estimator, X, source, ids, layout, passed is not X)
         scores = scores_of(judgments, document_scores(estimator, X, self._response_method))
-        means = mean_scores(list(self._measures.values()), judgments, scores)
+        means = compute_means(list(self._measures.values()), judgments, scores)
         return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
 
     def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:

@@ -28,7 +28,13 @@ from skgraded.judgments import (
     without_unjudged,
 )
 from skgraded.measures import Judged, Measure, as_measures
-from skgraded.measures.base import Function, accepts_unjudged, prepared, score_queries, undefined_of
+from skgraded.measures.base import (
+    Function,
+    accepts_unjudged,
+    find_undefined,
+    prepare,
+    score_queries,
+)
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures, warn_of_other_meanings
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation
@@ -272,7 +278,7 @@ def evaluate_judgments(
         values = score_queries(part, truth, of_part)
         for measure, of_measure in zip(part, values, strict=True):
             per_query[measure.name] = of_measure
-            undefined[measure.name] = prepared(measure, layout_of(truth)).undefined
+            undefined[measure.name] = prepare(measure, layout_of(truth)).undefined
     return Evaluation(
         judgments.query_ids,
         per_query,
@@ -298,7 +304,7 @@ def _by_truth(
     others = [measure for measure in measures if not accepts_unjudged(measure)]
     filled, _ = without_unjudged(judgments, "irrelevant")
     for measure in others:
-        undefined_of(measure, filled)  # errors raised here refer to rows of the input
+        find_undefined(measure, filled)  # errors raised here refer to rows of the input
     truth, rows = without_unjudged(judgments, unjudged_documents)
     kept = scores if rows is None else np.append(scores, -np.inf)[rows]
     parts = [(accepting, judgments, scores), (others, truth, kept)]

@@ -22,7 +22,7 @@ from registry import (
 )
 
 import skgraded as sg
-from skgraded.measures.base import parameters_of, score_queries, undefined_of
+from skgraded.measures.base import find_undefined, parameters_of, score_queries
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}
 
@@ -212,7 +212,7 @@ def test_judgments_give_the_same_values_as_arrays(measures, queries, weighted, a
         n_undefined = measure.n_undefined(judgments)
         assert type(n_undefined) is int
         assert n_undefined == measure.n_undefined(grades, qid=qid), measure
-        undefined = undefined_of(measure, judgments)
+        undefined = find_undefined(measure, judgments)
         assert undefined.dtype == bool and undefined.sum() == n_undefined, measure
 
 
