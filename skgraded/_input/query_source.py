@@ -73,6 +73,17 @@ class TableColumn:
         return self.position if table.shape[1] == self.n_columns else None
 
 
+def parameters_of(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator and of the estimators inside it."""
+    is_instance = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    return estimator.get_params() if is_instance else {}
+
+
+def is_key(value: Any) -> bool:
+    """Return whether a value can be the name or the position of a column."""
+    return isinstance(value, (str, numbers.Integral)) and not isinstance(value, bool)
+
+
 class QuerySource:
     """The source of the query ids of X: a column, a Series, or an argument of a call.
 
@@ -88,8 +99,7 @@ class QuerySource:
     column: TableColumn | None = None  # set by `locate`
 
     def __init__(self, source: Any, name: str = "qid", is_required: bool = False) -> None:
-        is_position = isinstance(source, numbers.Integral) and not isinstance(source, bool)
-        self.is_column = is_position or isinstance(source, str)
+        self.is_column = is_key(source)
         is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
         self.is_series = is_series and name != "drop"
         self.is_in_X = self.is_column or self.is_series
@@ -116,6 +126,31 @@ class QuerySource:
             if source.is_in_X:
                 return source.before_steps() if is_before_steps and has_steps else source
         return cls(None)
+
+    @classmethod
+    def of_splitter(cls, splitter: Any) -> list[Self]:
+        """Return the columns of queries and times that a splitter names."""
+        keys = {name: getattr(splitter, name, None) for name in ("qid", "time")}
+        return [cls(key, name) for name, key in keys.items() if is_key(key)]
+
+    @classmethod
+    def inside(cls, estimator: Any) -> Iterator[Self]:
+        """Yield the columns that an estimator, or an estimator inside it, names for its own fit."""
+        for path, value in parameters_of(estimator).items():
+            keys: Iterable[Any] = ()
+            match path.rpartition("__")[2]:
+                case "qid" | "drop":
+                    keys = value if isinstance(value, (list, tuple)) else [value]
+                case "cv" | "early_stopping":
+                    yield from cls.of_splitter(value)
+                case "scoring":
+                    scorers = value.values() if isinstance(value, dict) else [value]
+                    queries = [getattr(scorer, "_queries", None) for scorer in scorers]
+                    keys = [each.source for each in queries if isinstance(each, QuerySource)]
+                case "transformers":  # positions in a ColumnTransformer refer to what it receives
+                    names = (np.ravel(np.asarray(columns, object)) for *_, columns in value)
+                    keys = [key for each in names for key in each if isinstance(key, str)]
+            yield from (cls(key) for key in keys if is_key(key))
 
     @classmethod
     def of_drop(cls, drop: Any) -> list[Self]:
@@ -148,14 +183,21 @@ class QuerySource:
             located.column = TableColumn(position, name, table.shape[1])
         return located
 
-    def find_in(self, table: Any) -> int:
-        """Return the nonnegative position of the column in a table."""
+    def position_in(self, table: Any) -> int | None:
+        """Return the nonnegative position of the column in a table, or None if the table lacks it."""
         key, n_columns, names = self.source, table.shape[1], list(getattr(table, "columns", ()))
-        if isinstance(key, str) and key in names:
-            tables.refuse_unknown({key: self.name}, names, "X: ")
-            return names.index(key)
-        if not isinstance(key, str) and -n_columns <= key < n_columns:
-            return int(key) % n_columns
+        if isinstance(key, str):
+            return names.index(key) if key in names else None
+        return int(key) % n_columns if -n_columns <= key < n_columns else None
+
+    def find_in(self, table: Any) -> int:
+        """Return `position_in`; raise a ValueError if the table lacks the column."""
+        key, n_columns, names = self.source, table.shape[1], list(getattr(table, "columns", ()))
+        position = self.position_in(table)
+        if position is not None:
+            if isinstance(key, str):
+                tables.refuse_unknown({key: self.name}, names, "X: ")
+            return position
         hint = did_you_mean(key, names) or (f" {KEEP}" if self.name == "qid" else "")
         if not isinstance(key, str):
             raise ValueError(
@@ -272,6 +314,15 @@ def locate_columns(table: Any, sources: Iterable[QuerySource]) -> list[TableColu
     """Return the columns of a table among the sources."""
     columns = [source.locate(table).column for source in sources]
     return [column for column in columns if column is not None]
+
+
+def columns_to_remove(
+    table: Any, sources: Iterable[QuerySource], estimator: Any
+) -> list[TableColumn]:
+    """Return the columns among the sources that the estimator does not name for its own fit."""
+    columns = locate_columns(table, sources)
+    named = {each.position_in(table) for each in QuerySource.inside(estimator)} if columns else ()
+    return [column for column in columns if column.position not in named]
 
 
 def without_columns(table: Any, columns: Sequence[TableColumn]) -> Any:

@@ -56,8 +56,9 @@ def cross_evaluate(
     qid : array-like of shape (n,), str or int, optional
         The query of each row, or the column of X with this name or position. By default, queries
         are read with the `qid` of the `QueryRanker` or, for other rankers, of a `QueryKFold` or
-        `QueryTimeSeriesSplit` passed as `cv`. The columns that `qid` and the splitter name are
-        removed before the ranker receives X, unless the ranker itself reads its queries from X.
+        `QueryTimeSeriesSplit` passed as `cv`. The columns of queries and times that `qid` and the
+        splitter name are removed before the ranker receives X, unless the ranker names them itself:
+        as `qid`, in `drop`, or in the splitter of its early stopping or of an inner search.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")

@@ -12,7 +12,13 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from skgraded._input.door import check_grades, column
 from skgraded._input.progress import progress_bar
 from skgraded._input.queries import sortable_ids, warn_of_row_ids
-from skgraded._input.query_source import QuerySource, TableColumn, locate_columns, without_columns
+from skgraded._input.query_source import (
+    QuerySource,
+    TableColumn,
+    columns_to_remove,
+    parameters_of,
+    without_columns,
+)
 from skgraded._input.tables import as_table, check_row_labels, take_rows
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
@@ -27,12 +33,14 @@ from skgraded.reports.evaluating import warn_of_grades_from_1
 class RankerOnRows:
     """A ranker with judged rows; the methods fit and score copies of the ranker on chosen rows.
 
-    The splitter receives the table `X`; the ranker receives `X` without the columns `removed`.
+    The splitter receives the table `X`; the ranker receives `X` without the columns `removed`. A
+    QueryRanker also drops the columns `dropped`.
     """
 
     ranker: Any
     X: Any
     removed: list[TableColumn]
+    dropped: list[str | int]
     features: Any
     y: Any
     judgments: Judgments
@@ -56,6 +64,9 @@ class RankerOnRows:
         """Fit a copy of the ranker on the given rows, with the metadata that it requests."""
         with config_context(enable_metadata_routing=True):
             ranker = adapter_of(self.ranker).copy()
+            if self.dropped:
+                own = [source.source for source in QuerySource.of_drop(ranker.drop)]
+                ranker.set_params(drop=own + self.dropped)
             metadata = {"qid": self._ids_of(rows)}
             if self.sample_weight is not None:
                 metadata["sample_weight"] = self.sample_weight[rows]
@@ -117,18 +128,14 @@ def ranker_on_rows(
 
     If `qid` and `group` are None, the queries are located in X by the ranker's parameter `qid` or,
     if that is None, by the `qid` of the splitter `cv`. The ranker receives X without the columns
-    that `qid` and the splitter name, unless the ranker itself reads its queries from X.
+    that `qid` and the splitter name, except those that the ranker names for its own fit.
     """
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=4)
     check_response_method(response_method)
-    table, of_splitter = as_table(X), QuerySource(getattr(cv, "qid", None))
-    source = passed = QuerySource.of_argument(qid)
-    is_in_ranker = QuerySource.of_estimator(ranker).is_in_X
-    removed = [] if is_in_ranker else locate_columns(table, (passed, of_splitter))
+    table, passed = as_table(X), QuerySource.of_argument(qid)
+    source, of_ranker = passed, QuerySource.of_estimator(ranker, is_before_steps=True)
     if qid is None and group is None:
-        source = QuerySource.of_estimator(ranker, is_before_steps=True)
-        if not source.is_in_X:
-            source = of_splitter
+        source = of_ranker if of_ranker.is_in_X else QuerySource(getattr(cv, "qid", None))
     qid = source.queries_of(X, "Cross-validation", None if passed.is_in_X else qid, group)
     check_grades(y, "y", table.shape[0])
     y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
@@ -138,8 +145,37 @@ def ranker_on_rows(
     warn_of_grades_from_1(judgments, stacklevel=4)
     warn_of_row_ids(judgments.sizes, stacklevel=4)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
+    removed, dropped = _columns_to_remove(ranker, table, [passed, *QuerySource.of_splitter(cv)])
     features = without_columns(table, removed)
-    return RankerOnRows(ranker, table, removed, features, y, judgments, weights, response_method)
+    return RankerOnRows(
+        ranker, table, removed, dropped, features, y, judgments, weights, response_method
+    )
+
+
+def _columns_to_remove(
+    ranker: Any, table: Any, sources: list[QuerySource]
+) -> tuple[list[TableColumn], list[str | int]]:
+    """Return the columns to remove from X, and the columns that a QueryRanker drops instead.
+
+    The columns that a QueryRanker names by position keep their positions.
+    """
+    of_ranker = QuerySource.of_estimator(ranker)
+    if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
+        # A position in what steps return: the column of X is unknown, and the steps require it.
+        sources = [source for source in sources if source.name != "qid"]
+    columns = columns_to_remove(table, sources, ranker)
+    keys = [column.position if column.name is None else column.name for column in columns]
+    if {"qid", "drop"} <= parameters_of(ranker).keys():
+        return [], keys
+    named = [each.source for each in QuerySource.inside(ranker)]
+    positions = [key for key in named if not isinstance(key, str)]
+    if keys and positions:
+        raise ValueError(
+            f"cv names the column {keys[0]!r}, but if it is removed, the position {positions[0]} in "
+            f"{type(ranker).__name__} refers to another column. Pass X as a DataFrame and refer to "
+            f"its columns by name, or pass drop=[{keys[0]!r}] to QueryRanker."
+        )
+    return columns, []
 
 
 def in_parallel(calls: list[Any], n_jobs: int | None, progress: bool, **bar: Any) -> list[Any]:

@@ -217,7 +217,8 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         qid : array-like of shape (n,), optional
             The query of each row, in any row order. By default, queries are read with the `qid`
             of a `QueryRanker` in `estimator` or else of a `QueryKFold` or `QueryTimeSeriesSplit`
-            passed as `cv`. A column of X that only `cv` names is removed before each fit.
+            passed as `cv`. Columns of X that only `cv` names are removed before each fit, as in
+            `cross_evaluate`.
         group : array-like of shape (n_queries,), optional
             Sizes of consecutive queries, in place of `qid`.
         sample_weight : array-like of shape (n,), optional
@@ -279,7 +280,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Score documents with the best estimator.
 
-        If the queries come from a column that `cv` names, `X` may be with or without this column.
+        If `cv` names columns of queries or times, `X` may be with or without these columns.
         """
         self._check_refitted("predict")
         return self.best_estimator_.predict(without_columns(as_table(X), self._removed_columns))

@@ -26,6 +26,7 @@ from skgraded._input.query_source import (
     FittedQueries,
     QuerySource,
     TableColumn,
+    columns_to_remove,
     locate_columns,
     warn_of_split_queries,
     without_columns,
@@ -102,9 +103,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
           improves. The ranker is then fitted on all queries for the best number of rounds;
         - if a splitter, the queries in the test rows of its last split, such as the latest queries
           with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
-          receives the queries as groups and must not split any query. Its query column is removed
-          before `estimator` receives X. The ranker is trained on the training rows of this split;
-          other rows are used only with `refit`.
+          receives the queries as groups and must not split any query. The columns of queries and
+          times that it names are removed before `estimator` receives X, unless a ColumnTransformer
+          in `estimator` names them. The ranker is trained on the training rows of this split; other
+          rows are used only with `refit`.
     validation_fraction : float, default=0.1
         The fraction in (0, 1) of queries to hold out if `early_stopping` is True. At least one
         query is held out, and at least one remains for training.
@@ -126,7 +128,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ≥ 0. Other estimators and the measures use the grades unchanged.
     drop : list of str or int, optional
         Other columns of X, by name or position, to remove before `estimator` receives X, such as
-        the time column that a splitter reads. `predict` accepts X with or without them.
+        the time column that the splitter of a search reads. `predict` accepts X with or without
+        them.
 
     Attributes
     ----------
@@ -284,12 +287,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         table = as_table(X)
         self._queries = QuerySource(self.qid).locate(table)
-        sources = [
-            self._queries,
-            QuerySource(getattr(self.early_stopping, "qid", None)),
-            *QuerySource.of_drop(self.drop),
+        of_splitter = QuerySource.of_splitter(self.early_stopping)
+        self._removed_columns = [
+            *locate_columns(table, [self._queries, *QuerySource.of_drop(self.drop)]),
+            *columns_to_remove(table, of_splitter, self.estimator),
         ]
-        self._removed_columns = locate_columns(table, sources)
         rows, queries = self._read(adapter, table, y, qid, sample_weight, group)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)

@@ -104,8 +104,9 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
     See Also
     --------
-    skgraded.QueryRanker : Holds out the latest queries if `early_stopping` is this splitter, and
-        removes the time column from the features if `drop` contains it.
+    skgraded.QueryRanker : Holds out the latest queries if `early_stopping` is this splitter. In
+        scikit-learn's functions, which do not remove the time column from the features, it removes
+        the column if `drop` contains it.
 
     Examples
     --------

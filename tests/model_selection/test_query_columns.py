@@ -5,16 +5,22 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import sklearn
+from lightgbm import LGBMRegressor
+from never_fitted import NeverFitted
+from scipy.sparse import csr_matrix
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import StackingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+from table_kinds import select
 
 import skgraded as sg
-from skgraded.model_selection import QueryKFold, RacingSearchCV
+from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit, RacingSearchCV
 
 SCORER = sg.make_ranking_scorer("ndcng@10")
 X, Y, QID = sg.datasets.make_ranking(n_queries=30, n_features=3, random_state=0)
@@ -126,3 +132,117 @@ def test_warnings_about_split_queries_compare_the_ids_that_the_ranker_has_seen()
                     assert f"{len(shared)} of the {len(set(QID[test]))} queries" in message
                     assert f"such as {shared[0] + 10}, " in message
         assert (len(shared) > 0) == splits_queries
+
+
+# Columns that a splitter names --------------------------------------------------------------------
+
+DAY = QID * 7 % 5
+TABLE = np.column_stack([X[:, 0], QID, X[:, 1:], DAY])
+NAMES = ["f0", "query", "f1", "f2", "day"]
+KINDS = {
+    "pandas": (pd.DataFrame(TABLE, columns=NAMES), "query", "day"),
+    "polars": (pl.DataFrame(TABLE, schema=NAMES), "query", "day"),
+    "arrow": (pa.table(dict(zip(NAMES, TABLE.T, strict=True))), "query", "day"),
+    "numpy": (TABLE, -4, -1),
+    "csr": (csr_matrix(TABLE), 1, 4),
+}
+BY_DAY = QueryTimeSeriesSplit(2, time="day", qid="query")
+
+
+def n_columns(fitted):
+    """The number of columns that the innermost estimator was fitted on."""
+    while not isinstance(fitted, Ridge):
+        inner = getattr(fitted, "best_estimator_", None) or getattr(fitted, "estimator_", None)
+        fitted = fitted[-1] if inner is None else inner
+    return fitted.n_features_in_
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_estimator_is_fitted_on_the_columns_of_the_splitter(kind):
+    table, query, day = KINDS[kind]
+    by_day = QueryTimeSeriesSplit(2, time=day, qid=query)
+    splits = list(by_day.split(table))
+    settings = {"sample_weight": WEIGHT, "measures": "ndcng@10"}
+    expected = sg.cross_evaluate(Ridge(), X, Y, qid=QID, cv=splits, **settings)
+    for ranker in (
+        Ridge(),
+        make_pipeline(FunctionTransformer(), Ridge()),
+        sg.QueryRanker(Ridge()),
+        sg.QueryRanker(Ridge(), qid=query),
+        sg.QueryRanker(Ridge(), qid=query, drop=[day]),
+    ):
+        cv = sg.cross_evaluate(ranker, table, Y, cv=by_day, return_estimator=True, **settings)
+        assert {n_columns(fitted) for fitted in cv.estimators} == {3}
+        np.testing.assert_allclose(
+            cv.per_query["NDCNG@10"], expected.per_query["NDCNG@10"], rtol=1e-9
+        )
+        prefix = {Pipeline: "ridge__", sg.QueryRanker: "estimator__"}.get(type(ranker), "")
+        race = RacingSearchCV(ranker, {f"{prefix}alpha": [1.0]}, cv=by_day, random_state=0)
+        race.fit(table, Y)
+        assert n_columns(race.best_estimator_) == 3
+        without = {"csr": csr_matrix(X), "numpy": X}.get(kind)
+        for rows in (table, select(table, ["f0", "f1", "f2"]) if without is None else without):
+            np.testing.assert_allclose(race.predict(rows), Ridge().fit(X, Y).predict(X), rtol=1e-9)
+        assert race.score(table, Y) == sg.NDCNG(k=10)(Y, race.predict(table), qid=QID)
+
+
+NAMED = {
+    "a search of the query": (GridSearchCV(RANKER, {}, cv=FOLDS, scoring=SCORER), 3),
+    "a search of both, whose ranker drops the day": (
+        GridSearchCV(
+            sg.QueryRanker(Ridge(), qid="query", drop="day"), {}, cv=BY_DAY, scoring=SCORER
+        ),
+        3,
+    ),
+    "a search of both, which scikit-learn keeps": (GridSearchCV(Ridge(), {}, cv=BY_DAY), 5),
+    "a scorer of the query": (
+        GridSearchCV(Ridge(), {}, cv=2, scoring=sg.make_ranking_scorer("rr", qid="query")),
+        4,
+    ),
+    "a race of both": (RacingSearchCV(Ridge(), {"alpha": [1.0]}, cv=BY_DAY, random_state=0), 3),
+    "a transformer of both": (
+        make_pipeline(
+            make_column_transformer(("drop", ["query", "day"]), remainder="passthrough"), Ridge()
+        ),
+        3,
+    ),
+    "a position after steps": (
+        make_pipeline(FunctionTransformer(), sg.QueryRanker(Ridge(), qid=1, drop=[-1])),
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_columns_that_an_estimator_names_stay_until_its_own_fit(name):
+    ranker, expected = NAMED[name]
+    cv = sg.cross_evaluate(ranker, KINDS["pandas"][0], Y, cv=BY_DAY, return_estimator=True)
+    assert {n_columns(fitted) for fitted in cv.estimators} == {expected}
+
+
+def test_a_stack_and_early_stopping_may_name_the_columns_of_the_splitter():
+    frame = KINDS["pandas"][0]
+    inner = sg.QueryRanker(Ridge(), qid="query", drop="day")
+    stack = StackingRegressor([("line", inner)], Ridge(), cv=FOLDS)
+    cv = sg.cross_evaluate(stack, frame, Y, cv=BY_DAY, return_estimator=True)
+    assert {n_columns(fitted.estimators_[0]) for fitted in cv.estimators} == {3}
+    booster = LGBMRegressor(n_estimators=3, verbose=-1, n_jobs=1)
+    latest = sg.QueryRanker(booster, qid="query", early_stopping=BY_DAY)
+    cv = sg.cross_evaluate(latest, frame, Y, cv=BY_DAY, return_estimator=True)
+    assert {tuple(fitted.feature_names_in_) for fitted in cv.estimators} == {("f0", "f1", "f2")}
+    search = GridSearchCV(latest, {"estimator__num_leaves": [3]}, cv=BY_DAY).fit(frame, Y)
+    assert search.best_estimator_.n_features_in_ == 3
+
+
+def test_a_position_that_a_removed_column_would_shift_is_an_error():
+    by_day = QueryTimeSeriesSplit(2, time=-1, qid=1)
+    settings = {"param_grid": {}, "cv": QueryKFold(2, 1), "scoring": SCORER}
+    search = GridSearchCV(sg.QueryRanker(NeverFitted(), qid=1), **settings)
+    message = (
+        r"cv names the column 4, but .* the position 1 in GridSearchCV .* drop=\[4\] to QueryR"
+    )
+    with pytest.raises(ValueError, match=message):
+        sg.cross_evaluate(search, TABLE, Y, cv=by_day)
+    search = GridSearchCV(sg.QueryRanker(Ridge(), qid=1, drop=[4]), **settings)
+    cv = sg.cross_evaluate(search, TABLE, Y, cv=by_day, return_estimator=True)
+    assert {n_columns(fitted) for fitted in cv.estimators} == {3}

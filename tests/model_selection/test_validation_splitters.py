@@ -47,9 +47,9 @@ def stopping(splitter, estimator=None, **parameters):
 
 
 def with_last_day_as_X_val(table, X, y, day, **parameters):
-    """Fit the same ranker with the rows of the last day passed as X_val."""
+    """Fit the same ranker with the rows of the last day passed as X_val, without the day."""
     rest, last = np.flatnonzero(day < 4), np.flatnonzero(day == 4)
-    ranker = stopping(True, **parameters)
+    ranker = stopping(True, **{"drop": [3]} | parameters)
     return ranker.fit(table(X[rest]), y[rest], X_val=table(X[last]), y_val=y[last])
 
 
@@ -67,7 +67,7 @@ def test_the_latest_queries_of_a_frame_decide_when_to_stop(kind, estimator):
     expected = with_last_day_as_X_val(TABLES[kind], X, y, day, estimator=estimator)
     assert ranker.evals_result_ == expected.evals_result_
     np.testing.assert_array_equal(ranker.predict(table), expected.predict(table))
-    assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]  # not the query
+    assert ranker.feature_names_in_.tolist() == ["age", "links"]  # not the query and the day
 
 
 @pytest.mark.parametrize("kind", ["numpy", "list", "csr", "csc", "pandas without names", "polars"])
@@ -81,7 +81,7 @@ def test_the_columns_of_a_splitter_are_given_by_position(kind):
 def test_times_are_in_a_series_or_in_a_column_that_a_pipeline_drops():
     X, y, _, day = data()
     frame = TABLES["pandas"](X)
-    expected = with_last_day_as_X_val(np.array, np.delete(X, 3, axis=1), y, day, qid=1)
+    expected = with_last_day_as_X_val(np.array, X, y, day, qid=1)
     times = QueryTimeSeriesSplit(4, time=pd.Series(day, index=frame.index), qid="query_id")
     ranker = stopping(times).fit(frame.drop(columns="words"), y)
     assert ranker.evals_result_ == expected.evals_result_
@@ -100,11 +100,11 @@ def test_only_refit_trains_on_rows_in_the_gap():
     class Recorder(LGBMRanker):
         @wraps(LGBMRanker.fit)  # whose signature QueryRanker reads
         def fit(self, X, y, **parameters):
-            days.append(sorted(set(X["words"])))
+            days.append(sorted(set(X["day"])))
             return super().fit(X, y, **parameters)
 
     recorder = Recorder(**LIGHTGBM)
-    stopping(splitter, recorder, refit=True).fit(TABLES["pandas"](X), y)
+    stopping(splitter, recorder, refit=True).fit(TABLES["pandas"](X).assign(day=day), y)
     assert days == [[1, 2], [0, 1, 2, 3, 4]]  # day 3 is the gap before day 4
 
 
