@@ -1,4 +1,4 @@
-"""Checks that anyone can run: `nox -l` lists them, `nox -s lint` runs one in an environment of its own.
+"""Checks that anyone can run: `nox -l` lists them, `nox -s lint` runs one in its own environment.
 
 In an environment that already contains the packages, `nox --no-venv --no-install -s lint` installs nothing.
 Tests and examples on real data run if the variable SKGRADED_DATA names the folder of the data.
@@ -24,7 +24,7 @@ TESTS_OF_COMPILED_CODE = [
 
 @nox.session
 def readme(session):
-    """Run the two shell commands of the README word for word."""
+    """Run the two shell commands of the README exactly as written."""
     text = Path("README.md").read_text(encoding="utf-8")
     for command in re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         session.run("bash", "-euc", command, external=True)
@@ -110,7 +110,7 @@ def suite(session):
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14", "3.14t", "3.15", "3.15t"])
 def compiled(session):
-    """Test the compiled modules and measures, with packages that have wheels for each Python."""
+    """Test the compiled modules and measures with packages that have wheels for each Python."""
     session.install("-e", ".", "pytest", "pytest-xdist", "hypothesis", "pyarrow")
     pytest(session, "-n2", *TESTS_OF_COMPILED_CODE)
 

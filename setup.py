@@ -21,7 +21,7 @@ DIRECTIVES = {
 if sys.platform == "win32":
     OPTIMIZE, SMALL = ["/O2", "/std:c++17", "/utf-8"], ["/O1"]
 else:
-    # Without debug symbols, modules have a fifth of the size. CFLAGS="-g -O0" keeps the symbols.
+    # Modules without debug symbols are a fifth of the size. CFLAGS="-g -O0" keeps the symbols.
     SYMBOLS = [] if "-g" in os.environ.get("CFLAGS", "") else ["-g0"]
     # Without -march=native, a wheel runs on every machine. Without -ffast-math, NaN and infinity keep
     # their meaning. -ffp-contract=off prevents fused multiply-adds, which would change the last bits.
