@@ -22,8 +22,10 @@ from skgraded.large.jobs import PARTITIONINGS
 from skgraded.measures.parsing import DEFAULT_MEASURES
 from skgraded.reports import compare
 from skgraded.reports.comparing import checked_settings
-from skgraded.reports.comparison_rows import FAMILIES
+from skgraded.reports.comparison_rows import FAMILIES, Rows
+from skgraded.reports.gate import CHECK_MAX_LOSS, describe_outcomes, tabulate_outcomes
 from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.outcomes import NOT_WORSE, WORSE
 from skgraded.stats.paired_tests import TESTS, draws_resamples
 from skgraded.writing.sentences import caveats
 from skgraded.writing.text import utf8
@@ -182,6 +184,16 @@ COMPARE: dict[str, dict[str, Any]] = {
         "metavar": "RUN",
         "help": "run to compare all other runs with (default: compare all pairs of runs)",
     },
+    "--max-loss": {
+        "type": float,
+        "metavar": "LOSS",
+        "help": "exit with code 1 if a run is shown to lose more than LOSS against the baseline "
+        "(default baseline: the first run); print one line per run and measure",
+    },
+    "--require-not-worse": {
+        "action": "store_true",
+        "help": "also exit with code 1 if a run is not shown to lose at most LOSS (default LOSS: 0)",
+    },
     "--test": {
         "choices": ("auto", *TESTS, "none"),
         "default": "auto",
@@ -251,14 +263,15 @@ WORDS: tuple[tuple[str, Any], ...] = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the arguments `argv`, which default to ``sys.argv[1:]``.
 
-    Return the exit code: 0 after success, 2 for invalid input (after one line on standard error),
-    or 130 after an interrupt.
+    Return the exit code: 0 after success; 1 if a run is worse (`--max-loss`) or not shown to be
+    not worse (`--require-not-worse`); 2 for invalid input, after one line on standard error; or 130
+    after an interrupt.
     """
     try:
         args = _make_parser().parse_args(argv)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            text = _run_command(args)
+            text, outcomes = _run_command(args)
         _write(text, args)
     except BrokenPipeError:  # the reading process has closed the pipe
         return 0
@@ -269,7 +282,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     for note in dict.fromkeys(str(warning.message) for warning in caught if args.progress):
         _say(f"note: {note}")
-    return 0
+    if outcomes is None:
+        return 0
+    for line in describe_outcomes(outcomes):
+        _say(line)
+    is_accepted = outcomes["outcome"] != WORSE
+    if args.require_not_worse:
+        is_accepted = outcomes["outcome"] == NOT_WORSE
+    return 0 if is_accepted.all() else 1
 
 
 def _say(message: str) -> None:
@@ -279,8 +299,9 @@ def _say(message: str) -> None:
         print(f"skgraded: {printable(message)}", file=sys.stderr)
 
 
-def _run_command(args: Namespace) -> str:
-    """Evaluate the files, and return the text to print."""
+def _run_command(args: Namespace) -> tuple[str, Rows | None]:
+    """Evaluate the files; return the text to print, and the outcomes if there is a limit."""
+    outcomes = None
     if args.output is not None:
         if os.path.realpath(args.output) in map(os.path.realpath, args.files):
             raise ValueError(f"--output {args.output} is also an input file: choose another name.")
@@ -293,10 +314,16 @@ def _run_command(args: Namespace) -> str:
     report, systems = evaluate_files(args)
     if args.command == "compare":
         report = compare(report, by=args.by, progress=args.progress, **settings)
+        if _has_limit(args):
+            outcomes = tabulate_outcomes(report, args.max_loss or 0.0)
     else:
         for text in caveats(list(systems), share_of_judged(systems, args)):
             warnings.warn(text, stacklevel=2)
-    return WRITERS[args.command][args.format](report, systems, args)
+    return WRITERS[args.command][args.format](report, systems, args), outcomes
+
+
+def _has_limit(args: Namespace) -> bool:
+    return args.max_loss is not None or args.require_not_worse
 
 
 def _check_settings(args: Namespace) -> dict[str, Any]:
@@ -311,8 +338,12 @@ def _check_settings(args: Namespace) -> dict[str, Any]:
     test = {"auto": "t" if args.kind == FOLDER else "randomization", "none": None}.get(
         args.test, args.test
     )
+    baseline = names.get(args.baseline, args.baseline)
+    if _has_limit(args):
+        CHECK_MAX_LOSS(args.max_loss or 0.0)
+        baseline = next(iter(args.systems)) if baseline is None else baseline
     settings = {
-        "baseline": names.get(args.baseline, args.baseline),
+        "baseline": baseline,
         "test": test,
         "correction": None if args.correction == "none" else args.correction,
         "family": args.family,

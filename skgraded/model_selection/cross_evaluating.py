@@ -18,6 +18,7 @@ from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import find_undefined, score_queries
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
+from skgraded.reports.evaluating import read_clusters
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenate
 from skgraded.stats.paired_samples import means_of_queries
@@ -34,6 +35,7 @@ def cross_evaluate(
     measures: Measures = DEFAULT_MEASURES,
     cv: Any = 5,
     sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     response_method: str | list[str] | None = None,
     n_jobs: int | None = None,
     return_estimator: bool = False,
@@ -69,6 +71,10 @@ def cross_evaluate(
     sample_weight : array-like of shape (n,), optional
         A query's weight in means and intervals is the mean over its rows. The ranker's ``fit``
         receives the weights only after ``set_fit_request(sample_weight=True)``.
+    clusters : array-like of shape (n,), optional
+        Cluster of each row, the same for all rows of a query, as in `evaluate`. An int as `cv` then
+        keeps clusters whole; a splitter that splits a cluster issues a warning, because queries of
+        a cluster in the training set make those in the test set easy.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores, as for `make_ranking_scorer`.
     n_jobs : int, optional
@@ -114,7 +120,8 @@ def cross_evaluate(
     measures = as_measures(measures)
     check_settings(error_score, progress)
     data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
-    folds = data.folds(cv)
+    cluster = None if clusters is None else read_clusters(data.judgments, clusters)
+    folds = data.folds(cv, cluster)
     settings = error_score, return_estimator
     calls = [delayed(run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
     runs = in_parallel(calls, n_jobs, progress, desc="folds")
@@ -122,7 +129,7 @@ def cross_evaluate(
     if all(errors):
         raise ValueError(f"All {len(folds)} folds failed. Error in fold 0: {errors[0]}")
     return CrossEvaluation(
-        **_pooled(measures, data, runs, error_score),
+        **_pooled(measures, data, runs, error_score, cluster),
         fit_time=np.array([run.fit_time for run in runs]),
         score_time=np.array([run.score_time for run in runs]),
         errors=errors,
@@ -195,7 +202,11 @@ def run_fold(
 
 
 def _pooled(
-    measures: list[Measure], data: RankerOnRows, runs: list[FoldRun], error_score: Any
+    measures: list[Measure],
+    data: RankerOnRows,
+    runs: list[FoldRun],
+    error_score: Any,
+    cluster: np.ndarray | None,
 ) -> dict[str, Any]:
     """Return the values and folds of the tested queries, as arguments for CrossEvaluation."""
     queries = [data.queries_of(run.test) for run in runs]
@@ -228,5 +239,6 @@ def _pooled(
             measure.name: find_undefined(measure, data.judgments)[tested] for measure in measures
         },
         "weights": data.weights_of(tested),
+        "clusters": None if cluster is None else cluster[tested],
         "tests": Tests(position, fold, values) if is_repeated else None,
     }

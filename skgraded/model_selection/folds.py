@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgraded._input.door import check_grades, column
 from skgraded._input.progress import progress_bar
-from skgraded._input.queries import sortable_ids, warn_of_row_ids
+from skgraded._input.queries import query_codes, sortable_ids, warn_of_row_ids
 from skgraded._input.query_source import (
     QuerySource,
     TableColumn,
@@ -20,6 +20,7 @@ from skgraded._input.query_source import (
     without_columns,
 )
 from skgraded._input.tables import as_table, check_row_labels, take_rows
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments, layout_of
@@ -103,14 +104,25 @@ class RankerOnRows:
     def _ids_of(self, rows: np.ndarray) -> np.ndarray:
         return self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]
 
-    def folds(self, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the training and test rows of each fold, after checking that no query is split."""
+    def folds(
+        self, cv: Any, cluster: np.ndarray | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the training and test rows of each fold, after checking that no query is split.
+
+        An int as `cv` keeps whole the `cluster` of each query, if given.
+        """
         from sklearn.model_selection import GroupKFold, check_cv  # slow to import
 
+        ids, query_of_row = self.judgments.query_ids, layout_of(self.judgments).query_of_row
         if cv is None or isinstance(cv, numbers.Integral):
             cv = GroupKFold(5 if cv is None else cv)
-        ids, query_of_row = self.judgments.query_ids, layout_of(self.judgments).query_of_row
-        return splits_of_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
+            if cluster is not None:
+                codes, distinct = query_codes(cluster, name="clusters")
+                return list(cv.split(self.X, self.y, sortable_ids(distinct, codes)[query_of_row]))
+        splits = splits_of_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
+        if cluster is not None:
+            warn_of_split_clusters(splits, cluster, query_of_row)
+        return splits
 
 
 def ranker_on_rows(
@@ -199,6 +211,23 @@ def _requested(estimator: Any, names: list[str]) -> set[str]:
     if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost estimators
         return set()
     return estimator.get_metadata_routing().consumes("fit", names)
+
+
+def warn_of_split_clusters(
+    splits: list[tuple[np.ndarray, np.ndarray]], cluster: np.ndarray, query_of_row: np.ndarray
+) -> None:
+    """Warn if a fold trains and tests on queries of the same cluster."""
+    codes, distinct = query_codes(cluster, name="clusters")
+    for fold, (train, test) in enumerate(splits):
+        shared = np.intersect1d(codes[query_of_row[train]], codes[query_of_row[test]])
+        if len(shared):
+            example = plain(distinct[shared[0]])
+            warn_user(
+                f"Fold {fold} of cv splits {len(shared)} clusters, such as {example!r}: "
+                "queries of a cluster are in the training and the test set, so the values are too "
+                "high. Pass an int as cv, or a splitter that keeps clusters whole."
+            )
+            return
 
 
 def splits_of_queries(

@@ -268,29 +268,31 @@ def _compare_values(
             "Pass test=None to get weighted means and intervals without tests, or evaluate without "
             "sample_weight.",
         )
-    parts: dict[Any, Any] = {None: slice(None)}  # positions of the queries in each segment
+    if paired.cluster is not None and test is not None and not TESTS[test].accepts_clusters:
+        others = [name for name, entry in TESTS.items() if entry.accepts_clusters]
+        raise ValueError(f"test={test!r} does not support clusters: use one of {others}.")
+    pairing.warn_of_few_clusters(paired.cluster)
+    parts, segments, codes = {None: paired}, None, None
     if by is not None:
-        parts = _positions_of_segments(evaluations, by, paired.first)
-    segments = None if by is None else list(parts)
+        positions = _positions_of_segments(evaluations, by, paired.first)
+        parts = {segment: paired.take(queries) for segment, queries in positions.items()}
+        segments, codes = list(parts), _codes_of(list(positions.values()))
     systems, measures = list(evaluations), list(paired.per_query)
     keys = pair_systems(systems, measures, baseline, segments)
     if n_resamples is None:
         n_tests = max(map(len, families_of(keys, family)))
         n_resamples = enough_resamples(n_tests, level, correction)
     settings = settings._replace(n_resamples=int(n_resamples))
-    weights = {
-        segment: None if paired.weights is None else paired.weights[queries]
-        for segment, queries in parts.items()
-    }
-    differences, samples = _summarize_pairs(paired, systems, parts, weights, keys)
-    p = _test_rows(differences, keys, settings, progress)
+    differences, samples = _summarize_pairs(systems, parts, keys)
+    p = _test_rows(differences, parts, keys, settings, progress)
     means = (
         {"segment": segment, "measure": measure, **row}
-        for measure, values in paired.per_query.items()
-        for segment, queries in parts.items()
-        for row in _estimate_means(systems, values[:, queries], weights[segment], level)
+        for measure in measures
+        for segment, part in parts.items()
+        for row in _estimate_means(systems, part, measure, level)
     )
-    sizes = {segment: len(paired.query_ids[queries]) for segment, queries in parts.items()}
+    sizes = {segment: len(part.query_ids) for segment, part in parts.items()}
+    has_clusters = paired.cluster is not None
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
     draws = test is not None and TESTS[test].draws
     return Comparison(
@@ -301,17 +303,18 @@ def _compare_values(
         correction=correction,
         family=family,
         level=level,
-        rows=compare_rows(keys, sizes, samples, p, settings, differences),
+        rows=compare_rows(keys, sizes, samples, p, settings, differences, has_clusters),
         n_resamples=settings.n_resamples if draws else None,
         seed=seed if draws else None,
         n_queries=len(paired.query_ids),
+        n_clusters=None if paired.cluster is None else len(np.unique(paired.cluster)),
         is_weighted=paired.weights is not None,
         query_ids=paired.query_ids,
         per_query=paired.per_query,
         weights=paired.weights,
         means=tabulate_means(means),
         segments=segments,
-        segment=None if by is None else _codes_of(list(parts.values())),
+        segment=codes,
         judged=mean_judged(list(evaluations.values())) or None,
         n_unanswered=n_unanswered if any(n_unanswered) else None,
     )
@@ -341,13 +344,14 @@ def _codes_of(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _estimate_means(
-    systems: Sequence[str], values: np.ndarray, weights: np.ndarray | None, level: float
+    systems: Sequence[str], part: pairing.Paired, measure: str, level: float
 ) -> Iterator[dict[str, Any]]:
     """Estimate each system's mean over its own queries; see `tabulate_means`."""
+    values, weights = part.per_query[measure], part.weights
     counts = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
     lacks_values = (counts.any(axis=0) & ~counts).any(axis=1)
     for system, row, is_lacking in zip(systems, values, lacks_values, strict=True):
-        estimate = estimate_mean(row, weights)
+        estimate = estimate_mean(row, weights, part.cluster)
         low, high = t_interval(estimate, level)
         yield {
             "system": system,
@@ -360,20 +364,16 @@ def _estimate_means(
 
 
 def _summarize_pairs(
-    paired: pairing.Paired,
-    systems: Sequence[str],
-    parts: Mapping[Any, Any],
-    weights: Mapping[Any, np.ndarray | None],
-    keys: Rows,
+    systems: Sequence[str], parts: Mapping[Any, pairing.Paired], keys: Rows
 ) -> tuple[list[np.ndarray], list[PairedSample]]:
     """Return the differences of each row, with nan for excluded queries, and their summary."""
     differences, samples = [], []
     place = {name: i for i, name in enumerate(systems)}
     for segment, system, measure, baseline in zip(*keys.values(), strict=True):
-        pair, queries = [place[system], place[baseline]], parts[segment]
-        weight = weights[segment]
-        first, second = both = paired.per_query[measure][pair][:, queries]
-        undefined = paired.undefined[measure][pair][:, queries].all(axis=0)
+        pair, part = [place[system], place[baseline]], parts[segment]
+        weight, cluster = part.weights, part.cluster
+        first, second = both = part.per_query[measure][pair]
+        undefined = part.undefined[measure][pair].all(axis=0)
         of_queries = differences_by_query(first, second, weight, merge=True)
         is_known = ~np.isnan(of_queries)
         mean, baseline_mean = (
@@ -386,13 +386,18 @@ def _summarize_pairs(
                 None if weight is None else weight[is_known],
                 (mean, baseline_mean),
                 int((is_known & undefined).sum()),
+                None if cluster is None else cluster[is_known],
             )
         )
     return differences, samples
 
 
 def _test_rows(
-    differences: Sequence[np.ndarray], keys: Rows, settings: Settings, progress: bool
+    differences: Sequence[np.ndarray],
+    parts: Mapping[Any, pairing.Paired],
+    keys: Rows,
+    settings: Settings,
+    progress: bool,
 ) -> np.ndarray:
     """Test each row; all rows in a segment share the same resamples."""
     test, _, _, n_resamples, seed, _ = settings
@@ -401,9 +406,9 @@ def _test_rows(
         return p
     work = len(differences) * n_resamples
     with counting_bar(progress, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
-        for positions in group_rows(keys, "segment").values():
-            rows = np.array([differences[i] for i in positions])
-            p[positions] = p_values(test, rows, n_resamples, seed, advance)
+        for (segment,), positions in group_rows(keys, "segment").items():
+            rows, cluster = np.array([differences[i] for i in positions]), parts[segment].cluster
+            p[positions] = p_values(test, rows, n_resamples, seed, advance, cluster)
     return p
 
 

@@ -12,6 +12,7 @@ from skgraded._input.words import object_array
 from skgraded.reports import comparison_view as view
 from skgraded.reports.comparison_rows import Rows
 from skgraded.reports.comparison_view import Leaderboard
+from skgraded.reports.gate import tabulate_outcomes
 from skgraded.reports.report import Report
 from skgraded.stats.paired_samples import differences_by_query
 from skgraded.writing import tables
@@ -52,6 +53,8 @@ class Comparison(Report):
         The `rng` passed to `compare` if it was an int, else None.
     n_queries : int
         Number of queries, including queries without a value or a positive weight.
+    n_clusters : int or None
+        Number of clusters of queries; None without clusters.
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_ids : ndarray of shape (n_queries,), or None
@@ -99,6 +102,7 @@ class Comparison(Report):
     segments: list[Any] | None = None
     segment: np.ndarray | None = None
     family: str = "all"
+    n_clusters: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
@@ -158,6 +162,53 @@ class Comparison(Report):
                 if is_in(name, "frame") and name != hidden
             }
         )
+
+    def outcomes(self, max_loss: float = 0.0) -> pandas.DataFrame:
+        r"""Tell for each system whether it is worse than the baseline, as a gate before a release.
+
+        Parameters
+        ----------
+        max_loss : float, default=0.0
+            The largest acceptable loss of the mean, ≥ 0, in units of the measures.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per (segment,) system and measure, with the columns ``segment`` (with `by`),
+            ``system``, ``measure``, ``difference`` (system minus baseline), ``low``, ``high`` and
+            ``outcome``: "worse" if ``high`` < -`max_loss`, so the loss is shown to exceed
+            `max_loss`; "not worse" if ``low`` ≥ -`max_loss`; otherwise "undecided".
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no baseline, if queries have different weights, or if `max_loss`
+            is negative or not finite.
+
+        Notes
+        -----
+        ``low`` and ``high`` are one-sided limits of Student's t for the mean difference. Each has
+        the confidence `level` of the comparison, with Bonferroni's correction over all rows,
+        whatever correction and family the comparison has. Therefore, all outcomes "worse" and "not
+        worse" are right together with at least this probability. If all n differences of a row are
+        equal, but not 0, and 2^(1 - n) exceeds the corrected error probability, the limits are nan
+        and the outcome is "undecided". With clusters, n is the number of clusters.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> queries = list(range(8))
+        >>> old = sg.Evaluation(queries, {"AP": [0.5, 0.6, 0.2, 0.9, 0.4, 0.7, 0.3, 0.6]})
+        >>> new = sg.Evaluation(queries, {"AP": [0.5, 0.5, 0.3, 0.9, 0.4, 0.8, 0.3, 0.6]})
+        >>> comparison = sg.compare({"old": old, "new": new}, baseline="old", test="t")
+        >>> comparison.outcomes(max_loss=0.05).round(3)
+          system measure  difference   low   high    outcome
+        0    new      AP       0.012 -0.03  0.055  not worse
+        >>> comparison.outcomes()["outcome"].tolist()
+        ['undecided']
+        """
+        outcomes = tables.frame(tabulate_outcomes(self, max_loss)).drop(columns="n_needed")
+        return outcomes if self.segments is not None else outcomes.drop(columns="segment")
 
     def summary(self) -> pandas.DataFrame:
         """Tabulate the means of all systems, best system first; see `Leaderboard.to_frame`."""

@@ -87,16 +87,20 @@ def _tabulate_leaderboard(board: view.Leaderboard) -> PageTable:
             for name in board.systems
         ]
     ]
-    for marked in zip(*board.cells, strict=True):
+    headings = [("System", "system")]
+    for measure, marked in zip(board.measures, zip(*board.cells, strict=True), strict=True):
         cells = text.format_cells([cell.value for cell in marked], "value")
+        headings.append((measure, "mean"))
         columns.append(
             [
                 {"text": shown, "key": key, "best": cell.best, "mark": cell.mark}
                 for (shown, key), cell in zip(cells, marked, strict=True)
             ]
         )
+        if view.has_ranks(board):
+            headings.append(("Rank", "text"))
+            columns.append([view.rank_text(cell) for cell in marked])
     columns += [text.format_cells(shares, "value") for shares in board.more.values()]
-    headings = [("System", "system"), *((name, "mean") for name in board.measures)]
     headings += [(name, "value") for name in board.more]
     note = board.note.replace("* best", "Means; bold: best")
     return PageTable(note, headings, list(zip(*columns, strict=True)))

@@ -11,7 +11,7 @@ import numpy as np
 from skgraded._input.words import did_you_mean, object_array
 from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
-from skgraded.stats.intervals import MeanEstimate, t_limits, t_reach
+from skgraded.stats.intervals import MeanEstimate, are_identical, t_limits, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import TESTS, smallest_p_values
 from skgraded.stats.power import detectable_effect
@@ -93,6 +93,7 @@ def compare_rows(
     p_values: np.ndarray,
     settings: Settings,
     differences: Sequence[np.ndarray] = (),
+    has_clusters: bool = False,
 ) -> Rows:
     """Return the rows of a comparison; `compare` and `Comparison` describe the columns.
 
@@ -101,28 +102,33 @@ def compare_rows(
     nan.
     """
     test, correction, level, n_resamples, _, family = settings
-    mean, baseline_mean, wins, ties, losses, n_undefined, deviation = (
-        np.array(column) for column in list(zip(*samples, strict=True))[:-1]
-    )
+    sample: Any = {
+        name: np.array([getattr(row, name) for row in samples])
+        for name in PairedSample._fields[:-1]
+    }
+    mean, baseline_mean, ties = sample["mean"], sample["baseline_mean"], sample["ties"]
     fields: Any = map(np.array, zip(*(sample.estimate for sample in samples), strict=True))
     estimates: Any = MeanEstimate(*fields)
-    n = estimates.n
+    n, n_units = estimates.n, estimates.n_units
     p_adjusted, levels = p_values.copy(), np.full(len(n), level)
     for tests in families_of(keys, family):
         p_adjusted[tests] = corrections.adjust(p_values[tests], correction)
         levels[tests] = corrections.level_of_each(p_adjusted[tests], level, correction)
     significant = is_significant(p_adjusted, level)
     ci_low, ci_high = widen_to_zero(t_limits(estimates, levels), p_adjusted, level)
+    is_constant = (n_units > 1) & are_identical(estimates)
     with np.errstate(all="ignore"):
-        effect_size = np.where(deviation == 0, np.nan, estimates.mean / deviation)
+        effect_size = estimates.mean / sample["deviation"]
+        effect_size = np.where(sample["deviation"] == 0, np.nan, effect_size)
         difference = np.where((n > 0) & (ties == n), 0.0, mean - baseline_mean)
     min_detectable, is_bound = np.full(len(n), np.nan), np.zeros(len(n), dtype=bool)
     has_winner = significant & (difference != 0)
     if test is not None:
-        smallest, are_limits = smallest_p_values(test, n, ties, n_resamples)
+        n_differing, deviation = sample["n_differing"], sample["unit_deviation"]
+        smallest, are_limits = smallest_p_values(test, n_units, n_differing, n_resamples)
         is_bound = are_limits & ~(p_values > smallest * (1 + 1e-9))
         can_detect = (deviation > 0) & is_significant(smallest, levels)
-        effect = detectable_effect(n, t_reach(n, levels))
+        effect = detectable_effect(n_units, t_reach(n_units, levels))
         detectable = effect * deviation / np.sqrt(TESTS[test].efficiency)
         min_detectable = np.where(can_detect, detectable, np.nan)
         if (statistic := TESTS[test].statistic) is not None:
@@ -141,10 +147,8 @@ def compare_rows(
         "p_adjusted": p_adjusted,
         "n_queries": np.array([sizes[segment] for segment in keys["segment"]]),
         "n_defined": n,
-        "wins": wins,
-        "ties": ties,
-        "losses": losses,
-        "n_undefined": n_undefined,
+        **({"n_clusters": n_units} if has_clusters else {}),
+        **{name: sample[name] for name in ("wins", "ties", "losses", "n_undefined")},
         "effect_size": np.where((n > 1) & (ties == n), 0.0, effect_size),
         "min_detectable": min_detectable,
         "baseline": keys["baseline"],
@@ -153,4 +157,5 @@ def compare_rows(
         "is_significant": significant,
         "has_winner": has_winner,
         "p_is_bound": is_bound,
+        "standard_error": np.where(is_constant, 0.0, estimates.standard_error),
     }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from skgraded.reports.comparison import Comparison
 
 BETTER, WORSE = "▲", "▼"
+NO_RANKS = (math.nan, math.nan)
 PAIR = ("system", "baseline")  # columns with the names of a pair
 LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # of a leader against another system
     "significantly better than",
@@ -167,8 +168,8 @@ def describe_lacking(comparison: Comparison) -> list[str]:
 
 
 def describe_size(comparison: Comparison) -> str:
-    """Return the numbers of queries and segments as text."""
-    text = sentences.count_queries(comparison.n_queries)
+    """Return the numbers of queries, clusters and segments as text."""
+    text = sentences.count_queries(comparison.n_queries, comparison.n_clusters)
     if comparison.segments is not None:
         text += f" in {counted(len(comparison.segments), 'segment', 'segments')}"
     return text
@@ -192,7 +193,8 @@ class Leaderboard(Table):
         Column headings: measures or, with segments, measures in segments.
     cells : list of list of Marked
         One row per system and one cell per measure. A cell contains the mean as ``value``, whether
-        it is the ``best``, a ``mark`` for significant differences, and the mean's ``interval``.
+        it is the ``best``, a ``mark`` for significant differences, the mean's ``interval``, and the
+        limits of its rank, ``ranks``; see `to_frame`.
     letters : dict of str to str
         Letters that identify the systems in marks.
     baseline : str or None
@@ -209,6 +211,7 @@ class Leaderboard(Table):
     systems: list[str]
     measures: list[str]
     cells: list[list[Marked]]
+    _keys: list[tuple[str, Any]]  # measure and segment of each column
     letters: dict[str, str]
     baseline: str | None
     note: str
@@ -216,28 +219,58 @@ class Leaderboard(Table):
     more: dict[str, list[float]] = field(default_factory=dict)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the means, with one row per system; the columns are ``system`` and the measures.
+        """Tabulate the means and ranks, with one row per measure and system.
 
-        If some documents are unjudged, the last column contains the share of judged documents.
+        The pandas.DataFrame has the columns ``segment`` (with `by`), ``system``, ``measure``,
+        ``mean``, ``rank_low`` and ``rank_high``. The lowest plausible rank of a system is 1 plus the
+        number of significantly better systems. The highest is the number of systems minus the
+        number of significantly worse ones. The limits contain all true ranks together with the
+        probability `level` of the comparison only after the corrections "holm" and "bonferroni".
+        They are nan with a baseline and without a test.
         """
-        names, rows = self._grid(self.systems, [[cell.value for cell in row] for row in self.cells])
-        return tables.frame(rows, columns=names)
+        rows = [
+            {
+                "segment": segment,
+                "system": system,
+                "measure": measure,
+                "mean": cell.value,
+                "rank_low": cell.ranks[0],
+                "rank_high": cell.ranks[1],
+            }
+            for (measure, segment), cells in zip(
+                self._keys, zip(*self.cells, strict=True), strict=True
+            )
+            for system, cell in zip(self.systems, cells, strict=True)
+        ]
+        frame = tables.frame(rows)
+        return frame.drop(columns="segment") if self._keys[0][1] is None else frame
 
     def _shown(self) -> Grid:
-        names = self.systems
+        """Return the table of means, with a column of ranks after each column of means."""
+        names: list[Any] = self.systems
         if self.baseline is None:  # marks consist of letters
             names = [f"{self.letters[name]} {name}" for name in names]
-        return self._grid(names, self.cells)
-
-    def _grid(self, names: Sequence[str], cells: Any) -> Grid:
-        rows = zip(names, cells, *self.more.values(), strict=True)
-        return Grid(
-            ["system", *self.measures, *self.more],
-            [[name, *row, *shares] for name, row, *shares in rows],
-        )
+        headings, rows = ["system"], [[name] for name in names]
+        for i, measure in enumerate(self.measures):
+            headings += [measure, "rank"] if has_ranks(self) else [measure]
+            for row, cells in zip(rows, self.cells, strict=True):
+                row += [cells[i], rank_text(cells[i])] if has_ranks(self) else [cells[i]]
+        shares = zip(rows, *self.more.values(), strict=True)
+        return Grid([*headings, *self.more], [[*row, *more] for row, *more in shares])
 
     def __repr__(self) -> str:
         return f"{tables.aligned(self._shown())}\n{self.note}"
+
+
+def has_ranks(board: Leaderboard) -> bool:
+    """Return whether the limits of the ranks are known."""
+    return not math.isnan(board.cells[0][0].ranks[0])
+
+
+def rank_text(cell: Marked) -> str:
+    """Return the limits of a rank as text, such as "1–3"."""
+    low, high = cell.ranks
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
 
 
 def leaderboard_of(comparison: Comparison) -> Leaderboard:
@@ -246,10 +279,13 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
     headings, order = headings_of(comparison), order_systems(comparison)
     words = ("".join(word) for n in count(1) for word in product(ascii_lowercase, repeat=n))
     letters = dict(zip(order, words, strict=False))  # a, b, …, z, aa, ab and so on
+    are_ranked = comparison.test is not None and baseline is None
     columns, standings = [], []
-    groups = group_rows(comparison.rows, "measure", "segment").values()
-    all_means = _means_by_heading(comparison)
-    for heading, positions, rows in zip(headings, groups, all_means, strict=True):
+    groups, all_means = (
+        group_rows(comparison.rows, "measure", "segment"),
+        _means_by_heading(comparison),
+    )
+    for heading, positions, rows in zip(headings, groups.values(), all_means, strict=True):
         pairs = list_rows(select_rows(comparison.rows, positions))
         outcomes = {} if comparison.test is None else _outcomes_of(pairs)
         best = max(_or_lowest(row["mean"], -math.inf) for row in rows.values())
@@ -261,6 +297,7 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
                     name in leaders,
                     _mark(name, letters, outcomes, baseline),
                     Interval(rows[name]["ci_low"], rows[name]["ci_high"]),
+                    _ranks(name, order, outcomes) if are_ranked else NO_RANKS,
                 )
                 for name in order
             ]
@@ -273,6 +310,7 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
         order,
         headings,
         [list(row) for row in zip(*columns, strict=True)],
+        list(groups),
         letters,
         baseline,
         " ".join([_note(comparison.test is not None, baseline), *describe_lacking(comparison)]),
@@ -300,6 +338,17 @@ def _outcomes_of(pairs: Sequence[dict[str, Any]]) -> dict[tuple[str, str], bool]
         outcomes[pair] = row["has_winner"] and row["difference"] > 0
         outcomes[pair[::-1]] = row["has_winner"] and row["difference"] < 0
     return outcomes
+
+
+def _ranks(
+    name: str,
+    systems: Sequence[str],
+    outcomes: Mapping[tuple[str, str], bool],
+) -> tuple[float, float]:
+    """Return the limits of a system's rank, if all pairs of systems were tested."""
+    n_better = sum(outcomes.get((other, name), False) for other in systems)
+    n_worse = sum(outcomes.get((name, other), False) for other in systems)
+    return 1 + n_better, len(systems) - n_worse
 
 
 def _mark(
@@ -339,7 +388,10 @@ def _note(is_tested: bool, baseline: str | None) -> str:
     if not is_tested:
         return "* best; not tested."
     if baseline is None:
-        return "* best; letters: systems it significantly outperforms."
+        return (
+            "* best; letters: systems it significantly outperforms; rank: those that the tests do not "
+            "exclude."
+        )
     return (
         f"* best; {BETTER} significantly better than the baseline {baseline}; "
         f"{WORSE} baseline significantly better."

@@ -49,6 +49,7 @@ def evaluate(
     group: ArrayLike | None = None,
     measures: Measures = ...,
     sample_weight: Any = None,
+    clusters: Any = None,
     unjudged_documents: str | None = None,
     data: Any = None,
     document: str | None = ...,
@@ -65,6 +66,7 @@ def evaluate(
     group: ArrayLike | None = None,
     measures: Measures = ...,
     sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     unjudged_documents: str | None = None,
     data: Any = None,
     document: str | None = ...,
@@ -80,6 +82,7 @@ def evaluate(
     group: ArrayLike | None = None,
     measures: Measures = DEFAULT_MEASURES,
     sample_weight: Any = None,
+    clusters: Any = None,
     unjudged_documents: str | None = None,
     data: Any = None,
     document: str | None = None,
@@ -104,6 +107,10 @@ def evaluate(
     sample_weight : array-like of shape (n,), or str, optional
         Row weights; the weight of a query is the mean weight of its rows. With `data`, the name of
         the weight column.
+    clusters : array-like of shape (n,), or str, optional
+        Cluster of each row, the same for all rows of a query, if queries are not independent:
+        paraphrases of a topic, or queries of a user. Intervals and tests of `compare` then treat
+        the clusters as independent. With `data`, the name of the column.
     unjudged_documents : {"irrelevant", "drop"}, optional
         How to handle unjudged documents, whose grades are NaN. Measures that accept NaN (`Judged`,
         `RBPResidual`, `Bpref`, `EDRC`) receive all rows. For the other measures, "irrelevant"
@@ -160,7 +167,8 @@ def evaluate(
     unjudged_documents = door.check_unjudged_documents(unjudged_documents)
     if document is not None or duplicates != "raise":
         queries.check_duplicates(duplicates, document)
-    truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight, "document": document}
+    truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight, "clusters": clusters}
+    truth |= {"document": document}
     names, by_argument = _systems(y_score, data)
     columns = read_named(data, truth | by_argument)
     if qid is None and group is None and not isinstance(y_true, Judgments):
@@ -171,6 +179,9 @@ def evaluate(
         raise ValueError("document= requires data=, and qid= instead of group=.")
     weights = columns["sample_weight"]
     judgments = as_judgments(columns["y_true"], columns["qid"], group, weights)
+    clusters = columns["clusters"]
+    if clusters is not None:
+        clusters = read_clusters(judgments, clusters)
     of_systems = {argument: columns[argument] for argument in by_argument}
     systems = dict(zip(names, scores_of_systems(judgments, of_systems), strict=True))
     n_rows = judgments.n_rows
@@ -190,7 +201,7 @@ def evaluate(
     warn_of_grades_from_1(judgments, unjudged_documents)
     evaluations = {
         name: evaluate_judgments(
-            measures, judgments, scores, unjudged_documents, n_rows - judgments.n_rows
+            measures, judgments, scores, unjudged_documents, n_rows - judgments.n_rows, clusters
         )
         for name, scores in systems.items()
     }
@@ -211,6 +222,27 @@ def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
         raise ValueError("y_score is empty: pass at least one system.")
     check_names(y_score, "y_score")
     return list(y_score), {f"y_score {name!r}": values for name, values in y_score.items()}
+
+
+def read_clusters(judgments: Judgments, clusters: Any) -> np.ndarray:
+    """Return the cluster of each query, given the cluster of each row.
+
+    Raise a ValueError if the rows of a query have different clusters.
+    """
+    codes, distinct = queries.query_codes(clusters, judgments.n_rows, name="clusters")
+    layout = layout_of(judgments)
+    codes = layout.by_query(codes)
+    first = codes[layout.starts[:-1]]
+    differs = codes != np.repeat(first, layout.sizes)
+    if differs.any():
+        i = int(np.argmax(differs))
+        query = int(np.searchsorted(layout.starts, i, side="right")) - 1
+        raise ValueError(
+            "clusters must have one value per query, but the rows of query "
+            f"{plain_list(judgments.query_ids)[query]!r} have the clusters "
+            f"{distinct[first[query]]!r} and {distinct[codes[i]]!r}."
+        )
+    return distinct[first]
 
 
 def distinct_documents(
@@ -261,6 +293,7 @@ def evaluate_judgments(
     scores: np.ndarray,
     unjudged_documents: str | None = None,
     n_duplicates: int = 0,
+    clusters: np.ndarray | None = None,
 ) -> Evaluation:
     """Evaluate checked scores against Judgments without warning about the grades."""
     layout = layout_of(judgments)
@@ -284,6 +317,7 @@ def evaluate_judgments(
         per_query,
         undefined,
         weights=judgments.weights,
+        clusters=clusters,
         judged=judged,
         unanswered=unanswered,
         unjudged_documents=unjudged_documents,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from skgraded._input.door import whole_number
+from skgraded._input.queries import query_codes
 from skgraded._input.segments import segments_of
 from skgraded._input.words import check_names, did_you_mean, object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
@@ -22,6 +23,7 @@ from skgraded.reports.report import (
     check_kind,
     concatenate,
     evaluated_name,
+    in_query_order,
     index_of,
     means_rows,
     means_text,
@@ -69,6 +71,9 @@ class Evaluation(Report):
         Boolean masks of undefined queries, keyed by measure name.
     weights : ndarray of shape (n_queries,) or None
         Query weights for means and intervals.
+    clusters : ndarray of shape (n_queries,) or None
+        Cluster of each query, such as the topic that it paraphrases. Intervals, and tests of
+        `compare`, then treat the clusters as independent, not the queries.
     judged : dict of str to ndarray of shape (n_queries,), or None
         Share of judged documents among the first k, keyed by a name such as "Judged@10"; k is the
         cut-off of the first measure, or 10. None if every document is judged.
@@ -108,6 +113,7 @@ class Evaluation(Report):
     undefined: dict[str, np.ndarray] = None  # type: ignore[assignment]  # replaced if None
     _: KW_ONLY
     weights: np.ndarray | None = None
+    clusters: np.ndarray | None = None
     judged: dict[str, np.ndarray] | None = None
     unanswered: np.ndarray | None = None
     unjudged_documents: str | None = None
@@ -135,6 +141,10 @@ class Evaluation(Report):
             fields["judged"] = read_fields(self.judged, "judged", *rows)
         if self.unanswered is not None:
             fields["unanswered"] = read_field(self.unanswered, "unanswered", *rows, bool)
+        if self.clusters is not None:
+            clusters = in_query_order(self.clusters, "clusters", *rows)
+            codes, distinct = query_codes(clusters, len(ids), "query_ids", "clusters")
+            fields["clusters"] = distinct[codes]
         vars(self).update(fields)  # the dataclass is frozen
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,6 +157,7 @@ class Evaluation(Report):
             "per_query": write_arrays(self.per_query),
             "undefined": write_arrays(self.undefined),
             "weights": write_arrays(self.weights),
+            "clusters": None if self.clusters is None else ids_to_json(self.clusters),
             "judged": write_arrays(self.judged),
             "unanswered": write_arrays(self.unanswered),
             "unjudged_documents": self.unjudged_documents,
@@ -160,6 +171,7 @@ class Evaluation(Report):
             ids_from_json(written["query_ids"]),
             read_arrays(written["per_query"]),
             read_arrays(written["undefined"], bool),
+            clusters=None if written["clusters"] is None else ids_from_json(written["clusters"]),
             judged=read_arrays(written["judged"]),
             unanswered=read_arrays(written["unanswered"], bool),
             unjudged_documents=written["unjudged_documents"],
@@ -245,8 +257,10 @@ class Evaluation(Report):
         (0.18, 1.15)
         """
         level, method, n_resamples = check_settings(level, method, n_resamples, rng)
+        cluster = pairing.number_clusters(self)
+        pairing.warn_of_few_clusters(cluster)
         return {
-            name: mean_interval(values, self.weights, level, method, n_resamples, rng)
+            name: mean_interval(values, self.weights, level, method, n_resamples, rng, cluster)
             for name, values in self.per_query.items()
         }
 
@@ -269,13 +283,17 @@ class Evaluation(Report):
         parts = list(parts)
         for part in parts:
             check_kind(part, Evaluation, "Each part passed to concat")
-        settings = [(set(p.per_query), p.unjudged_documents, p.weights is None) for p in parts]
+        settings = [
+            (set(p.per_query), p.unjudged_documents, p.weights is None, p.clusters is None)
+            for p in parts
+        ]
         if not parts or any(of_part != settings[0] for of_part in settings):
             raise ValueError(
                 "concat requires at least one part, and all parts must have the same measures, the "
-                "same unjudged_documents, and weights or none."
+                "same unjudged_documents, weights or none, and clusters or none."
             )
         weights = [part.weights for part in parts if part.weights is not None]
+        clusters = [part.clusters for part in parts if part.clusters is not None]
         judged = {name: np.concatenate(shares) for name, shares in judged_shares(parts).items()}
         unanswered = np.concatenate(
             [
@@ -287,6 +305,7 @@ class Evaluation(Report):
             _join_ids([part.query_ids for part in parts]),
             concatenate([part.per_query for part in parts]),
             concatenate([part.undefined for part in parts]),
+            clusters=_join_ids(clusters) if clusters else None,
             judged=judged or None,
             unanswered=unanswered if unanswered.any() else None,
             unjudged_documents=parts[0].unjudged_documents,
@@ -320,6 +339,7 @@ class Evaluation(Report):
             paired.query_ids,
             {name: subtract(*of_both) for name, of_both in paired.per_query.items()},
             {name: np.logical_or(*of_both) for name, of_both in paired.undefined.items()},
+            clusters=None if self.clusters is None else self.clusters[paired.first],
         )
         differences = with_weights(differences, paired.weights)
         return differences.take(np.argsort(paired.first))  # in the order of this Evaluation
@@ -387,11 +407,7 @@ class Evaluation(Report):
             segments = segments_of(self.query_ids, by)
             parts = [({"segment": name}, self.take(positions)) for name, positions in segments]
         return tables.frame(
-            [
-                labels | row
-                for labels, part in parts
-                for row in means_rows(part, part.confidence_interval(level, **settings), method)
-            ]
+            [labels | row for labels, part in parts for row in part._means_rows(level, **settings)]
         )
 
     def take(self, positions: Any) -> Evaluation:
@@ -417,7 +433,7 @@ class Evaluation(Report):
                 return {name: of_name[rows] for name, of_name in values.items()}
             return None if values is None else values[rows]
 
-        names = ("query_ids", "per_query", "undefined", "judged", "unanswered")
+        names = ("query_ids", "per_query", "undefined", "clusters", "judged", "unanswered")
         values = {name: taken(getattr(self, name)) for name in names}
         part = Evaluation(**values, unjudged_documents=self.unjudged_documents)
         return with_weights(part, taken(self.weights))
@@ -440,7 +456,11 @@ class Evaluation(Report):
         return tables.frame({"query_id": self.query_ids, **self.per_query, **weight})
 
     def _shown(self) -> list[dict[str, Any]]:
-        return means_rows(self, self.confidence_interval(LEVEL))
+        return self._means_rows(LEVEL, method="t")
+
+    def _means_rows(self, level: float, *, method: str, **settings: Any) -> list[dict[str, Any]]:
+        intervals = self.confidence_interval(level, method=method, **settings)
+        return means_rows(self, intervals, method, pairing.count_clusters(self))
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from skgraded._input.queries import query_codes
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import lowest_ids, plain_list
 from skgraded.stats.intervals import ROUNDING
 
 if TYPE_CHECKING:
+    from skgraded.reports.evaluation import Evaluation
     from skgraded.reports.summary import Summary
     from skgraded.reports.system_summaries import Summaries
+
+
+FEWEST_CLUSTERS = 15
 
 
 class Paired(NamedTuple):
@@ -23,7 +29,21 @@ class Paired(NamedTuple):
     per_query: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
     undefined: dict[str, np.ndarray]  # boolean arrays of the same shape
     weights: np.ndarray | None
+    cluster: np.ndarray | None  # number of each query's cluster
     first: np.ndarray  # positions of the queries in the first system
+
+    def take(self, queries: np.ndarray) -> Self:
+        """Return the queries at these positions."""
+        values, undefined = (
+            {measure: of_systems[:, queries] for measure, of_systems in part.items()}
+            for part in (self.per_query, self.undefined)
+        )
+        weights, cluster = (
+            None if part is None else part[queries] for part in (self.weights, self.cluster)
+        )
+        return type(self)(
+            self.query_ids[queries], values, undefined, weights, cluster, self.first[queries]
+        )
 
 
 def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
@@ -51,7 +71,8 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
         for name in ("per_query", "undefined")
     )
     weights = _common_weights(evaluations, positions)
-    return Paired(ids[first], per_query, undefined, weights, first)
+    cluster = _common_clusters(evaluations, positions)
+    return Paired(ids[first], per_query, undefined, weights, cluster, first)
 
 
 def positions_of(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -119,6 +140,68 @@ def _common_weights(
                 "the same sample_weight."
             )
     return common
+
+
+def _common_clusters(
+    evaluations: Mapping[str, Evaluation], positions: Mapping[str, np.ndarray]
+) -> np.ndarray | None:
+    """Return the number of each query's cluster, or None without clusters."""
+    (first_name, first), *others = evaluations.items()
+    for name, evaluation in others:
+        if (evaluation.clusters is None) != (first.clusters is None):
+            raise ValueError(
+                f"Only one of {first_name!r} and {name!r} has clusters: evaluate all systems with "
+                "the same clusters, or none."
+            )
+        if first.clusters is not None and evaluation.clusters is not None:
+            pair = first.clusters[positions[first_name]], evaluation.clusters[positions[name]]
+            differs = pair[0] != pair[1]
+            if np.any(differs):
+                i = int(np.argmax(differs))
+                query = plain_list(first.query_ids)[positions[first_name][i]]
+                raise ValueError(
+                    f"Systems {first_name!r} and {name!r} have different clusters, such as "
+                    f"{pair[0][i]!r} and {pair[1][i]!r} for query {query!r}."
+                )
+    cluster = number_clusters(first)
+    return None if cluster is None else cluster[positions[first_name]]
+
+
+def number_clusters(evaluation: Evaluation) -> np.ndarray | None:
+    """Return the number of each query's cluster, or None without clusters."""
+    if evaluation.clusters is None:
+        return None
+    return query_codes(evaluation.clusters, name="clusters")[0]
+
+
+def count_clusters(evaluation: Evaluation) -> dict[str, int] | None:
+    """Count the clusters with a value of each measure and a positive weight."""
+    cluster, weights = number_clusters(evaluation), evaluation.weights
+    if cluster is None:
+        return None
+    counts = True if weights is None else weights > 0
+    return {
+        name: len(np.unique(cluster[counts & ~np.isnan(values)]))
+        for name, values in evaluation.per_query.items()
+    }
+
+
+def refuse_clusters(evaluation: Evaluation, use: str) -> None:
+    """Raise a ValueError if an Evaluation has clusters, for a use that would ignore them."""
+    if evaluation.clusters is not None:
+        raise ValueError(
+            f"{use} does not support clusters, and its intervals would be too narrow: evaluate "
+            "without clusters, or use Evaluation.confidence_interval and compare."
+        )
+
+
+def warn_of_few_clusters(cluster: np.ndarray | None) -> None:
+    """Warn if there are too few clusters for reliable intervals and tests."""
+    if cluster is not None and (n := len(np.unique(cluster))) < FEWEST_CLUSTERS:
+        warn_user(
+            f"There are only {n} clusters: with fewer than {FEWEST_CLUSTERS}, intervals can be too "
+            "narrow and tests can reject too often."
+        )
 
 
 def refuse_unequal(weights: np.ndarray | None, advice: str) -> None:

@@ -235,6 +235,7 @@ def _samples(
     """
     for name, evaluation in evaluations.items():
         check_kind(evaluation, Evaluation, name)
+        pairing.refuse_clusters(evaluation, "The combination of human and judge grades")
         if np.isnan(list(evaluation.per_query.values())).any():
             raise ValueError(f"{name} contains the value nan: use measures with undefined=0.0.")
         weights = evaluation.weights

@@ -35,7 +35,10 @@ MAX_ROWS, MAX_TEXT = 40, 1000  # rows and characters that a notebook shows
 
 
 def means_rows(
-    report: Evaluation | Summary, intervals: Mapping[str, ConfidenceInterval], method: str = "t"
+    report: Evaluation | Summary,
+    intervals: Mapping[str, ConfidenceInterval],
+    method: str = "t",
+    n_clusters: Mapping[str, int] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the means and intervals of an Evaluation or a Summary, one row per measure."""
     return [
@@ -47,6 +50,7 @@ def means_rows(
             "method": method,
             "n_queries": report.n_queries,
             "n_defined": report.n_defined[name],
+            **({} if n_clusters is None else {"n_clusters": n_clusters[name]}),
             "n_undefined": report.n_undefined[name],
         }
         for name, mean in report.mean().items()

@@ -18,7 +18,7 @@ from skgraded._input.segments import Segments
 from skgraded._input.words import lowest_ids, object_array, order_of, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
-from skgraded.reports.pairing import has_unequal_weights, refuse_different_parts
+from skgraded.reports.pairing import has_unequal_weights, refuse_clusters, refuse_different_parts
 from skgraded.reports.report import (
     Report,
     check_kind,
@@ -351,6 +351,7 @@ class Summary(Mergeable):
     def of(cls, evaluation: Evaluation, *, label: str | None = None) -> Summary:
         """Summarize an Evaluation; `label` names the part, such as a day."""
         check_kind(evaluation, Evaluation, "evaluation")
+        refuse_clusters(evaluation, "Summary.of")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
         summary = cls(
             len(evaluation.query_ids),

@@ -75,6 +75,7 @@ class Differences:
             float(total / moments.w) if n else math.nan for total in (self.second, self.first)
         )
         error = moments.standard_error if n > 1 else math.nan
+        deviation = 0.0 if n < 2 or self._are_constant() else moments.deviation()
         return PairedSample(
             mean,
             baseline_mean,
@@ -82,8 +83,10 @@ class Differences:
             self.ties,
             self.losses,
             n_undefined=math.nan,
-            deviation=0.0 if n < 2 or self._are_constant() else moments.deviation(),
-            estimate=MeanEstimate(n, moments.mean, error, moments.lowest, moments.highest),
+            deviation=deviation,
+            unit_deviation=deviation,
+            n_differing=n - self.ties,
+            estimate=MeanEstimate(n, moments.mean, error, moments.lowest, moments.highest, n),
         )
 
     def p_value(self, test: str | None) -> float:

@@ -71,6 +71,11 @@ class Moments:
         return replace(self, lowest=lowest, highest=highest, wv=-self.wv, wwv=-self.wwv)
 
     @property
+    def n_units(self) -> int:
+        """Number of independent units; without clusters, these are the values."""
+        return self.n
+
+    @property
     def has_unequal_weights(self) -> bool:
         """Whether at least two values have different weights."""
         # Means of row weights can differ by rounding errors.

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skgraded.stats.intervals import MeanEstimate, estimate_mean
-from skgraded.stats.rounding import subtract
+from skgraded.stats.intervals import MeanEstimate, estimate_mean, sum_clusters
+from skgraded.stats.rounding import are_equal, subtract
 
 
 class PairedSample(NamedTuple):
@@ -18,6 +18,8 @@ class PairedSample(NamedTuple):
     losses: int
     n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
     deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
+    unit_deviation: float  # the same for clusters: standard error times the root of their number
+    n_differing: int  # number of queries, or clusters, whose (sum of) differences is not 0
     estimate: MeanEstimate  # of the mean difference
 
 
@@ -26,20 +28,34 @@ def summarize_pair(
     weights: np.ndarray | None,
     means: tuple[float, float],
     n_undefined: int,
+    cluster: np.ndarray | None = None,
 ) -> PairedSample:
     """Summarize differences that contain no nan; `means` contains the means of both systems."""
-    estimate, deviation = estimate_mean(differences, weights), 0.0
+    estimate, deviation = estimate_mean(differences, weights, cluster), 0.0
     n = estimate.n
     if n > 1 and np.ptp(differences) > 0:
         variance = np.average((differences - estimate.mean) ** 2, weights=weights) * n / (n - 1)
         deviation = float(np.sqrt(variance))
+    unit_deviation = deviation
+    if cluster is not None:
+        unit_deviation = estimate.standard_error * np.sqrt(estimate.n_units)
     return PairedSample(
         *means,
         **count_outcomes(differences),
         n_undefined=n_undefined,
         deviation=deviation,
+        unit_deviation=unit_deviation,
+        n_differing=int(np.count_nonzero(sum_differences(differences, cluster))),
         estimate=estimate,
     )
+
+
+def sum_differences(differences: np.ndarray, cluster: np.ndarray | None) -> np.ndarray:
+    """Sum the differences of each cluster along the last axis; sums of rounding errors are 0."""
+    if cluster is None:
+        return differences
+    sums, sizes = sum_clusters(differences, cluster), sum_clusters(np.abs(differences), cluster)
+    return np.where(are_equal(sums, 0.0, sizes), 0.0, sums)
 
 
 def differences_by_query(

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.progress import unseen
-from skgraded.stats.intervals import BLOCK
+from skgraded.stats.intervals import BLOCK, sum_clusters
+from skgraded.stats.paired_samples import sum_differences
+from skgraded.stats.rounding import are_equal
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
@@ -26,12 +28,14 @@ class PairedTest(NamedTuple):
     """
 
     words: str  # its name within a sentence
-    # p(rows, n_resamples, seed, advance) returns one p-value per row of differences, ignoring nan.
+    # p(rows, n_resamples, seed, advance, cluster) returns one p-value per row of differences,
+    # ignoring nan. If `cluster` is not None, it contains the number of each query's cluster.
     p: Callable[..., Any]
-    # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 differences other
-    # than 0, and whether the number of resamples limits it.
+    # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 units (queries or
+    # clusters) with differences other than 0, and whether the number of resamples limits it.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
     draws: bool = False  # whether the test draws resamples
+    accepts_clusters: bool = True
     p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
     # statistic(differences) has the sign of the system that p favors; None: the mean difference
     statistic: Callable[[np.ndarray], float] | None = None
@@ -43,28 +47,34 @@ class PairedTest(NamedTuple):
 
 
 def p_values(
-    test: str, rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance = unseen
+    test: str,
+    rows: np.ndarray,
+    n_resamples: int,
+    seed: Seed,
+    advance: Advance = unseen,
+    cluster: np.ndarray | None = None,
 ) -> np.ndarray:
     """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
 
     Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
     differences are 0 or there is only one, and nan if there are none. Tests that draw resamples
-    call `advance` with the number of resamples of rows that they have drawn.
+    call `advance` with the number of resamples of rows that they have drawn. If the number of the
+    `cluster` of each query is given, clusters are independent, not queries.
     """
-    counting = np.count_nonzero(~np.isnan(rows), axis=1)
+    counting = np.count_nonzero(sum_clusters((~np.isnan(rows)).astype(int), cluster), axis=1)
     p = np.where(counting, 1.0, np.nan)
     differs = np.nan_to_num(rows).any(axis=1)
     tested = np.flatnonzero((counting > 1) & differs)
     if len(tested):
-        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed, advance)
+        p[tested] = TESTS[test].p(rows[tested], n_resamples, seed, advance, cluster)
     return p
 
 
 def smallest_p_values(
-    test: str, n_queries: np.ndarray, ties: np.ndarray, n_resamples: int | None
+    test: str, n_units: np.ndarray, n_differing: np.ndarray, n_resamples: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each row's smallest possible p-value, and whether the resamples limit it."""
-    n_differing = np.where(n_queries < 2, 0, n_queries - ties)
+    n_differing = np.where(n_units < 2, 0, n_differing)
     sizes, size_of = np.unique(n_differing, return_inverse=True)
     smallest = [
         TESTS[test].smallest_p(n, n_resamples) if n else (1.0, False) for n in sizes.tolist()
@@ -80,21 +90,36 @@ def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
 
-def _row_by_row(p_of_row: Callable[[np.ndarray], float]) -> Callable[..., list[float]]:
-    """Convert a test of one row without nan to a test of many rows."""
-    return lambda rows, *_: [p_of_row(row[~np.isnan(row)]) for row in rows]
+def _row_by_row(
+    p_of_row: Callable[[np.ndarray, np.ndarray | None], float],
+) -> Callable[..., list[float]]:
+    """Convert a test of one row without nan, and its clusters, to a test of many rows."""
+
+    def p_of_rows(rows: np.ndarray, *settings: Any) -> list[float]:
+        cluster = settings[-1]
+        return [
+            p_of_row(row[known], None if cluster is None else cluster[known])
+            for row, known in zip(rows, ~np.isnan(rows), strict=True)
+        ]
+
+    return p_of_rows
 
 
-def _randomization(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
-    rows = rows[:, ~np.isnan(rows).all(axis=0)]
-    rows = np.nan_to_num(rows)
+def _randomization(
+    rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance, cluster: np.ndarray | None
+) -> np.ndarray:
+    known = ~np.isnan(rows).all(axis=0)
+    cluster = None if cluster is None else cluster[known]
+    rows = sum_differences(np.nan_to_num(rows[:, known]), cluster)
     # Sign flips do not change zeros. Without zeros, the exact test is feasible for more rows.
-    exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
-    p = np.empty(len(rows))
+    n_differing = np.count_nonzero(rows, axis=1)
+    p, exact = np.ones(len(rows)), np.array([2 ** int(n) <= n_resamples for n in n_differing])
+    exact &= n_differing > 0  # sums of clusters can all be 0
     p[exact] = [_p_of_flips(row[None, row != 0], None, None, unseen)[0] for row in rows[exact]]
-    if not exact.all():
+    drawn = (n_differing > 0) & ~exact
+    if drawn.any():
         rng = np.random.default_rng(seed)
-        p[~exact] = _p_of_flips(rows[~exact], n_resamples, rng, advance)
+        p[drawn] = _p_of_flips(rows[drawn], n_resamples, rng, advance)
     return p
 
 
@@ -158,17 +183,18 @@ def _smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
 
 
 @_row_by_row
-def _t(differences: np.ndarray) -> float:
-    n = len(differences)
-    if differences.max() == differences.min():
-        return p_of_identical(n)
+def _t(differences: np.ndarray, cluster: np.ndarray | None) -> float:
     mean = differences.mean()
-    variance = np.mean((differences - mean) ** 2) * (n / (n - 1))
-    return p_of_t(n, mean / np.sqrt(variance / n))
+    sums = sum_differences(differences - mean, cluster)
+    n = len(sums)
+    if differences.max() == differences.min() or not sums.any():
+        return 1.0 if are_equal(mean, 0.0, np.abs(differences).mean()) else p_of_identical(n)
+    variance = np.mean(sums**2) * (n / (n - 1))
+    return p_of_t(n, mean / (np.sqrt(variance / n) * (n / len(differences))))
 
 
 def p_of_t(n: int, t: float) -> float:
-    """Return the two-sided p-value of a paired t-test, as in ``scipy.stats.ttest_1samp``."""
+    """Return the two-sided p-value of a t-test of n units, as in ``scipy.stats.ttest_1samp``."""
     from scipy.special import stdtr
 
     return float(2 * stdtr(n - 1, -abs(t)))
@@ -180,7 +206,7 @@ def p_of_identical(n: int) -> float:
 
 
 @_row_by_row
-def _wilcoxon(differences: np.ndarray) -> float:
+def _wilcoxon(differences: np.ndarray, _: np.ndarray | None) -> float:
     from scipy.special import ndtr
 
     n, ranks = len(differences), _doubled_ranks(differences)
@@ -211,37 +237,57 @@ def _doubled_ranks(differences: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
+def _bootstrap(
+    rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance, cluster: np.ndarray | None
+) -> np.ndarray:
     p = np.empty(len(rows))
     counting = ~np.isnan(rows)
     patterns, of_row = np.unique(counting, axis=0, return_inverse=True)
     of_row = of_row.reshape(-1)
     for i, pattern in enumerate(patterns):
-        p[of_row == i] = _p_of_draws(rows[of_row == i][:, pattern], n_resamples, seed, advance)
+        part = None if cluster is None else cluster[pattern]
+        known = rows[of_row == i][:, pattern]
+        p[of_row == i] = _p_of_draws(known, part, n_resamples, seed, advance)
     return p
 
 
-def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
+def _p_of_draws(
+    rows: np.ndarray, cluster: np.ndarray | None, n_resamples: int, seed: Seed, advance: Advance
+) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
-    rng, n = np.random.default_rng(seed), rows.shape[1]
-    is_constant = rows.max(axis=1) == rows.min(axis=1)  # as in _t
-    means = rows.mean(axis=1)
-    centered = (rows - means[:, None]).T
-    squares = centered**2
+    rng, means = np.random.default_rng(seed), rows.mean(axis=1)
+    # Sums over clusters and their numbers of queries or, without clusters, single differences
+    centered = sum_differences(rows - means[:, None], cluster).T
+    sizes = None if cluster is None else np.bincount(cluster)[np.unique(cluster)]
+    n, squares = len(centered), centered**2
+    is_constant = (rows.max(axis=1) == rows.min(axis=1)) | ~centered.any(axis=0)  # as in _t
     slack = SLACK * np.abs(rows).mean(axis=1)
     n_extreme = np.zeros(len(rows), dtype=np.intp)
     with np.errstate(divide="ignore", invalid="ignore"):  # rows may be constant
         observed = np.abs(means) / centered.std(axis=0)
+        if sizes is not None:
+            observed = np.abs(means) * sizes.mean() / np.sqrt(squares.mean(axis=0))
         for first, last in _batches(n, n_resamples):
             size = last - first
             drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
             times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n) / n
-            drawn_means = times @ centered
-            spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
+            drawn_means, drawn_squares = times @ centered, times @ squares
+            if sizes is None:
+                spreads = np.sqrt(np.maximum(drawn_squares - drawn_means**2, 0.0))
+            else:  # Σ (S - n m)² with the sum S, the size n and the mean m of the drawn clusters
+                drawn_sizes = (times @ sizes)[:, None]
+                drawn_means /= drawn_sizes
+                products = times @ (centered * sizes[:, None])
+                shift = (times @ sizes**2)[:, None] * drawn_means**2
+                drawn_squares += shift - 2 * drawn_means * products
+                spreads = np.sqrt(np.maximum(drawn_squares, 0.0)) / drawn_sizes
             # Compared without dividing by spreads, which can be 0
             n_extreme += np.count_nonzero(np.abs(drawn_means) >= observed * spreads - slack, axis=0)
             advance(size * len(rows))
-    return np.where(is_constant, p_of_identical(n), (1 + n_extreme) / (1 + n_resamples))
+    p_of_constant = np.where(
+        are_equal(means, 0.0, np.abs(rows).mean(axis=1)), 1.0, p_of_identical(n)
+    )
+    return np.where(is_constant, p_of_constant, (1 + n_extreme) / (1 + n_resamples))
 
 
 TESTS = {
@@ -258,6 +304,7 @@ TESTS = {
         "Wilcoxon signed-rank test",
         _wilcoxon,
         lambda n, _: (p_values("wilcoxon", np.arange(1.0, n + 1)[None], 0, 0)[0], False),
+        accepts_clusters=False,
         statistic=_sum_signed_ranks,
         efficiency=3 / math.pi,
     ),

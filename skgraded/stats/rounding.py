@@ -14,7 +14,7 @@ import numpy as np
 TOLERANCE = 5e-13  # largest rounding error, as a share of the values
 
 
-def are_equal(first: Any, second: Any, size: float = 0.0) -> Any:
+def are_equal(first: Any, second: Any, size: Any = 0.0) -> Any:
     """Return whether numbers are equal up to rounding errors; False for nan.
 
     `size` is the size of the values from which both numbers were computed, if they may cancel.

@@ -50,6 +50,8 @@ COLUMNS = {
     "min_detectable": Column("Detectable", "value", "frame"),
     "n_queries": Column("Queries", "count"),
     "n_defined": Column("Defined", "count"),
+    "n_clusters": Column("Clusters", "count"),
+    "standard_error": Column("Standard error", "value", "rows"),
 }
 
 

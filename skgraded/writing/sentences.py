@@ -130,7 +130,7 @@ def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> s
             counted(row["ties"], "tie", "ties"),
         ]
     )
-    queries = count_queries(row["n_defined"])
+    queries = count_queries(row["n_defined"], row.get("n_clusters"))
     texts = [
         f"{claim}: {means}, {text.signed(row['difference'])}{interval}{p}; {outcomes} over {queries}."
     ]
@@ -149,6 +149,7 @@ def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> s
     return " ".join(texts)
 
 
-def count_queries(n: int) -> str:
-    """Report the number of queries."""
-    return counted(n, "query", "queries")
+def count_queries(n: int, n_clusters: int | None = None) -> str:
+    """Report the number of queries and, if there are any, of their clusters."""
+    text = counted(n, "query", "queries")
+    return text if n_clusters is None else f"{text} in {counted(n_clusters, 'cluster', 'clusters')}"

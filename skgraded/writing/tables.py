@@ -58,12 +58,13 @@ class Interval(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A table cell that contains a mean, its significance mark and its interval."""
+    """A table cell that contains a mean, its significance mark, its interval and its rank."""
 
     value: float
     best: bool
     mark: str
     interval: Interval = Interval(math.nan, math.nan)
+    ranks: tuple[float, float] = (math.nan, math.nan)  # the lowest and the highest plausible rank
 
 
 Tabular: TypeAlias = "Grid | list[dict[str, Any]] | dict[str, Any] | pandas.DataFrame"

@@ -189,7 +189,7 @@ def test_significant_pairs_equal_two_comparisons(unjudged, settings):
         assert row["n_queries"] == {"j0": 29, "j1": 27}[row["judge"]]
         assert row["n_systems"] == 4
         means = [
-            list(board.leaderboard().to_frame().set_index("system").loc[[*scores], row["measure"]])
+            board.summary().set_index(["measure", "system"])["mean"][row["measure"]][[*scores]]
             for board in boards
         ]
         assert row["tau_b"] == pytest.approx(stats.kendalltau(*means).statistic)

@@ -244,7 +244,9 @@ def test_every_form_shows_the_best_and_the_marks(three):
     assert f"| b        | **{best}** ▲ [{low:.4f}, {high:.4f}] |" in board.to_markdown()
     marked = rf"\textbf{{{best}}}\textsuperscript{{$\uparrow$}} [{low:.4f}, {high:.4f}]"
     assert marked in board.to_latex()
-    assert board.to_frame()["AP"].tolist() == [row[0].value for row in board.cells]
+    frame = board.to_frame()
+    assert frame["system"].tolist() == 2 * board.systems and frame["measure"][0] == "AP"
+    assert frame["mean"][:3].tolist() == [row[0].value for row in board.cells]
     page = sg.compare(three, baseline="a", rng=0).to_html()
     assert re.search(rf'<strong>{best}</strong> <span class="mark">▲</span>', page)
 

@@ -258,7 +258,11 @@ CONCAT = [
             (lambda: [query("a"), query("a")], V, "query_ids contains 'a' more than once"),
             (lambda: [query(1), query(1.0)], V, "query_ids contains 1.* more than once"),
             (lambda: [query(1), query(2, ["ap", "rr"])], V, "must have the same measures"),
-            (lambda: [query(1), query(2, sample_weight=[1, 1])], V, "and weights or none"),
+            (
+                lambda: [query(1), query(2, sample_weight=[1, 1])],
+                V,
+                "weights or none, and clusters or none",
+            ),
         ]
     )
 ]

@@ -192,7 +192,9 @@ class TestCompare:
         assert comparison.sentences()[-1] == gap
         board = comparison.leaderboard()
         assert board.verdict.endswith(f". {gap}")
-        assert board.to_frame().set_index("system")["Judged@2"].to_dict() == {
+        assert {
+            name: shares for name, shares in zip(board.systems, board.more["Judged@2"], strict=True)
+        } == {
             "new": share,
             "pooled": 1,
         }
