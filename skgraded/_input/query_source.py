@@ -19,6 +19,7 @@ KEEP = (
     "ColumnTransformer, keep it with remainder='passthrough', verbose_feature_names_out=False and "
     f"set_output(transform='pandas'). {OR_ROUTING}"
 )
+FRACTIONAL = ("float", "double", "object")  # types of columns that may contain fractions
 PASS_ARRAY = " To pass an array, enable metadata routing and call fit(X, y, qid=qid)."
 NO_QID = (
     "{caller} got no qid: pass qid=qid, in a search after sklearn.set_config("
@@ -178,7 +179,9 @@ class QuerySource:
         """Return the source for this table, and for tables with this column at another position."""
         located = copy(self)
         if self.is_column:
-            position, names = self.find_in(table), tables.column_names(table)
+            position, names = self.position_in(table), tables.column_names(table)
+            if position is None:
+                raise self.absent_from(table)
             name = None if names is None else names[position]
             located.column = TableColumn(position, name, table.shape[1])
         return located
@@ -186,28 +189,25 @@ class QuerySource:
     def position_in(self, table: Any) -> int | None:
         """Return the nonnegative position of the column in a table, or None if the table lacks it."""
         key, n_columns, names = self.source, table.shape[1], list(getattr(table, "columns", ()))
-        if isinstance(key, str):
-            return names.index(key) if key in names else None
-        return int(key) % n_columns if -n_columns <= key < n_columns else None
+        if not isinstance(key, str):
+            return int(key) % n_columns if -n_columns <= key < n_columns else None
+        if names.count(key) > 1:
+            tables.refuse_unknown({key: self.name}, names, "X: ")
+        return names.index(key) if key in names else None
 
-    def find_in(self, table: Any) -> int:
-        """Return `position_in`; raise a ValueError if the table lacks the column."""
-        key, n_columns, names = self.source, table.shape[1], list(getattr(table, "columns", ()))
-        position = self.position_in(table)
-        if position is not None:
-            if isinstance(key, str):
-                tables.refuse_unknown({key: self.name}, names, "X: ")
-            return position
+    def absent_from(self, table: Any) -> ValueError:
+        """Return the error for a table that lacks the column."""
+        key, names = self.source, list(getattr(table, "columns", ()))
         hint = did_you_mean(key, names) or (f" {KEEP}" if self.name == "qid" else "")
         if not isinstance(key, str):
-            raise ValueError(
-                f"{self.name} is column {key}, but X has only {n_columns} columns.{hint}"
+            return ValueError(
+                f"{self.name} is column {key}, but X has only {table.shape[1]} columns.{hint}"
             )
         known = f"is a {type(table).__name__}, whose columns have no names"
         if names:
             shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
             known = f"has only the columns {shown}"
-        raise ValueError(f"{self.name} is the column {key!r}, but X {known}.{hint}")
+        return ValueError(f"{self.name} is the column {key!r}, but X {known}.{hint}")
 
     # Values of rows ------------------------------------------------------------------------------
 
@@ -217,14 +217,16 @@ class QuerySource:
             return self._look_up(X)
         if self.column is None:
             table = tables.columns_of(X)
-            position: int | None = self.find_in(table)
+            position = self.position_in(table)
+            if position is None:
+                raise self.absent_from(table)
         else:
             table, position = X, self.column.position_in(X)
-        if position is None:
-            raise ValueError(f"X does not contain the column qid={self.source!r}. {KEEP}")
+            if position is None:
+                raise ValueError(f"X does not contain the column qid={self.source!r}. {KEEP}")
         values = tables.take_column(table, position)
-        if self.name == "qid":
-            self._refuse_fractions(values)
+        if self.name == "qid" and str(values.dtype).lower().startswith(FRACTIONAL):
+            self._refuse_fractions(np.asarray(values))
         return values
 
     def queries_of(self, X: Any, caller: str, qid: Any, group: Any = None) -> Any:
@@ -263,12 +265,8 @@ class QuerySource:
             )
         return self.source.iloc[positions]
 
-    def _refuse_fractions(self, values: Any) -> None:
+    def _refuse_fractions(self, values: np.ndarray) -> None:
         """Raise a ValueError if a column contains numbers with fractions, which cannot be ids."""
-        kind = str(values.dtype).lower()
-        if not kind.startswith(("float", "double", "object")):
-            return
-        values = np.asarray(values)
         if values.dtype.kind == "f":
             fractional = np.isfinite(values) & (values != np.rint(values))
         else:
@@ -284,12 +282,10 @@ class QuerySource:
             )
 
     def warn_of_partial_queries(self, X: Any, verb: str) -> None:
-        """Issue a TornQueryWarning if X lacks some rows of a query in the Series.
+        """Issue a TornQueryWarning if X lacks some rows of a query; this source is a Series.
 
         `verb` is "fit" or "score".
         """
-        if not self.is_series:
-            return
         in_X = np.zeros(len(self.source), dtype=bool)
         in_X[self.source.index.get_indexer(X.index)] = True
         if in_X.all():
@@ -421,5 +417,5 @@ def warn_of_split_queries(
         example = plain(ids[shared[0]])
         message = SHARED.format(shared=len(shared), scored=len(ids), example=example)
         warn_user(message, TornQueryWarning)
-    else:
+    elif source.is_series:
         source.warn_of_partial_queries(X, "score")

@@ -426,7 +426,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if not suffix or self.refit:
             _refuse_grades(grades, adapter, y_name)
         qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
-        self._queries.warn_of_partial_queries(X, "score" if suffix else "fit")
+        if self._queries.is_series:
+            self._queries.warn_of_partial_queries(X, "score" if suffix else "fit")
         if group is None:
             queries = Queries(*group_by_query(qid, n, X_name))
         else:
