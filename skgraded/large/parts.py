@@ -33,7 +33,7 @@ from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_unjudged
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
-from skgraded.reports.evaluation import Evaluation, with_weights
+from skgraded.reports.evaluation import Evaluation, with_fields
 from skgraded.reports.summary import Summary, labeled, merged_in_order
 from skgraded.reports.system_summaries import Summaries
 
@@ -280,7 +280,8 @@ def measure_rows(table: Any, job: Job, place: str) -> Measured:
     if not has_weight:
         no_weights = np.zeros(judgments.n_queries)
         evaluations = {
-            name: with_weights(evaluation, no_weights) for name, evaluation in evaluations.items()
+            name: with_fields(evaluation, weights=no_weights)
+            for name, evaluation in evaluations.items()
         }
     return Measured(evaluations, columns, types_of(table))
 

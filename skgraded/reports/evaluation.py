@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
@@ -177,7 +177,7 @@ class Evaluation(Report):
             unjudged_documents=written["unjudged_documents"],
             n_duplicates=written["n_duplicates"],
         )
-        return with_weights(evaluation, read_arrays(written["weights"]))
+        return with_fields(evaluation, weights=read_arrays(written["weights"]))
 
     @property
     def n_queries(self) -> int:
@@ -311,7 +311,7 @@ class Evaluation(Report):
             unjudged_documents=parts[0].unjudged_documents,
             n_duplicates=sum(part.n_duplicates for part in parts),
         )
-        return with_weights(whole, np.concatenate(weights) if weights else None)
+        return with_fields(whole, weights=np.concatenate(weights) if weights else None)
 
     def minus(self, other: Evaluation) -> Evaluation:
         """Return an Evaluation of the per-query differences: these values minus those of `other`.
@@ -341,7 +341,7 @@ class Evaluation(Report):
             {name: np.logical_or(*of_both) for name, of_both in paired.undefined.items()},
             clusters=None if self.clusters is None else self.clusters[paired.first],
         )
-        differences = with_weights(differences, paired.weights)
+        differences = with_fields(differences, weights=paired.weights)
         return differences.take(np.argsort(paired.first))  # in the order of this Evaluation
 
     # Looking closer ------------------------------------------------------------------------------
@@ -410,7 +410,7 @@ class Evaluation(Report):
             [labels | row for labels, part in parts for row in part._means_rows(level, **settings)]
         )
 
-    def take(self, positions: Any) -> Evaluation:
+    def take(self, positions: Any) -> Self:
         """Return an Evaluation of the queries at these positions, or of a boolean mask.
 
         Parameters
@@ -433,10 +433,18 @@ class Evaluation(Report):
                 return {name: of_name[rows] for name, of_name in values.items()}
             return None if values is None else values[rows]
 
-        names = ("query_ids", "per_query", "undefined", "clusters", "judged", "unanswered")
+        names = (
+            "query_ids",
+            "per_query",
+            "undefined",
+            "weights",
+            "clusters",
+            "judged",
+            "unanswered",
+        )
         values = {name: taken(getattr(self, name)) for name in names}
-        part = Evaluation(**values, unjudged_documents=self.unjudged_documents)
-        return with_weights(part, taken(self.weights))
+        as_query_ids(values["query_ids"])  # positions may be repeated
+        return with_fields(self, **values, n_duplicates=0)
 
     def _positions(self, positions: Any) -> np.ndarray:
         """Convert positions, or a boolean mask, to an array of positions."""
@@ -486,11 +494,11 @@ class Evaluation(Report):
 AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 
-def with_weights(evaluation: AnyEvaluation, weights: np.ndarray | None) -> AnyEvaluation:
-    """Return a copy with checked weights, which may all be 0 in a part of the queries."""
-    weighted = copy(evaluation)
-    vars(weighted)["weights"] = weights
-    return weighted
+def with_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
+    """Return a copy with other valid fields; all weights may be 0 in a part of the queries."""
+    changed = copy(evaluation)
+    vars(changed).update(fields)
+    return changed
 
 
 def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
@@ -617,7 +625,7 @@ class CrossEvaluation(Evaluation):
         tests, read_positions = written["tests"], partial(read_arrays, dtype=np.intp)
         evaluation = Evaluation.from_dict(written)
         cross_evaluation = cls(
-            **vars(with_weights(evaluation, None)),
+            **vars(with_fields(evaluation, weights=None)),
             fold=read_positions(written["fold"]),
             fit_time=read_arrays(written["fit_time"]),
             score_time=read_arrays(written["score_time"]),
@@ -630,7 +638,7 @@ class CrossEvaluation(Evaluation):
                 read_arrays(tests["values"]),
             ),
         )
-        return with_weights(cross_evaluation, evaluation.weights)
+        return with_fields(cross_evaluation, weights=evaluation.weights)
 
     def take(self, positions: Any) -> Self:
         """Return a CrossEvaluation of the queries at these positions, or of a boolean mask."""
@@ -642,9 +650,7 @@ class CrossEvaluation(Evaluation):
             kept = query >= 0
             values = {name: array[kept] for name, array in tests.values.items()}
             tests = Tests(query[kept], tests.fold[kept], values)
-        unweighted = vars(with_weights(part, None))
-        taken = replace(self, **unweighted, fold=self.fold[rows], tests=tests)
-        return with_weights(taken, part.weights)
+        return with_fields(part, fold=self.fold[rows], tests=tests)
 
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, one row per fold.
