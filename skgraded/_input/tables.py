@@ -80,7 +80,7 @@ def columns_of(X: Any) -> Any:
         raise TypeError(f"X is a {type(X).__name__}, which has no rows yet: collect it first.")
     if frame is None or not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
         refuse_damaged(X, "X")
-        X = np.asarray(X) if frame is None else getattr(X, "to_pandas", frame.to_pandas)()
+        X = np.asarray(X) if frame is None else _convert_to_pandas(X, frame)
     if len(X.shape) != 2:
         raise ValueError(
             f"X must be 2-D; got an array of shape {X.shape}. Reshape your data: X.reshape(-1, 1) "
@@ -91,6 +91,14 @@ def columns_of(X: Any) -> Any:
             f"X has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
         )
     return X
+
+
+def _convert_to_pandas(table: Any, frame: Any) -> Any:
+    names = all_names(table)
+    if not frame.implementation.is_pyarrow() or len(set(names)) == len(names):
+        return getattr(table, "to_pandas", frame.to_pandas)()
+    positions = list(map(str, range(len(names))))  # pyarrow 14 refuses repeated names
+    return table.rename_columns(positions).to_pandas().set_axis(names, axis=1)
 
 
 def column_names(table: Any) -> list[str] | None:
