@@ -54,6 +54,7 @@ PUBLIC_MODULES = (
     "skgraded.lightgbm",
     "skgraded.xgboost",
     "skgraded.catboost",
+    *(["skgraded.dask"] if find_spec("dask") else []),
     *(["skgraded.spark"] if find_spec("pyspark") else []),
 )
 # Pages that mention names without explaining them to users.
@@ -251,7 +252,7 @@ def described_parameters(doc):
     return {name.lstrip("*"): kind for names, _, kind in parts for name in names.split(", ")}
 
 
-PENDING = ("skgraded.measures.", "skgraded.large.", "skgraded.boosting.")
+PENDING = ("skgraded.measures.", "skgraded.boosting.")
 CALLABLES = {k: v for k, v in public_callables().items() if not k.startswith(PENDING)}
 
 

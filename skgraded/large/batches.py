@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large.jobs import PARAMETERS, RETURNS, check_job
+from skgraded.large.jobs import check_job
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
 
-@documented(PARAMETERS + RETURNS)
 def evaluate_batches(
     batches: Any,
     y_true: str,
@@ -37,21 +35,59 @@ def evaluate_batches(
         Scanner, a polars LazyFrame or a DuckDB relation is read in batches. A path names a Parquet
         or CSV file or a folder, or is a pattern such as ``"scores/*.parquet"``; in a list of paths,
         a file must occur only once. Files of a path are read in natural order: ``part-2`` before
-        ``part-10``. Files ending in ``.csv`` or ``.tsv`` are text,
-        also if they are compressed (``.csv.gz``, ``.bz2`` or ``.xz``). In text files, query ids and
-        segments are text, so ``007`` and ``7`` differ. Other files are Parquet. A folder contains
-        either Parquet files (``.parquet`` or ``.pq``) or CSV files; files whose names begin with
-        ``.`` or ``_`` are ignored. The keys of a Hive layout, such as
-        ``day=2026-11-01/country=de/0.parquet``, are columns that contain text; columns of the same
-        names in the files must have equal values.
+        ``part-10``. Files ending in ``.csv`` or ``.tsv`` are text, also if they are compressed
+        (``.csv.gz``, ``.bz2`` or ``.xz``). In text files, query ids and segments are text, so
+        ``007`` and ``7`` differ. Other files are Parquet. A folder contains either Parquet files
+        (``.parquet`` or ``.pq``) or CSV files; files whose names begin with ``.`` or ``_`` are
+        ignored. The keys of a Hive layout, such as ``day=2026-11-01/country=de/0.parquet``, are
+        columns that contain text; columns of the same names in the files must have equal values.
+    y_true : str
+        Name of the column with the grades (≥ 0).
+    y_score : str, or list of str
+        Name of the column with the system's scores, or a list of names to compare several systems.
+    qid : str
+        Name of the column with the query ids (numbers, text or dates).
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+        The measures to compute.
+    sample_weight : str, optional
+        Name of the column with weights. The weight of a query is the mean weight of its rows.
+    partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
+        How the rows are arranged. "shuffle" allows any order: the rows are first grouped by query,
+        which is always correct but slowest. "clustered" requires contiguous rows for each query,
+        which may continue in the next batch or partition. "whole" requires that each batch or
+        partition contains whole queries. A query that is evaluated in two parts is an error.
+    unjudged_documents : {"irrelevant", "drop"}, optional
+        How to treat grades that are null or NaN, as in `evaluate`.
+    document : str, optional
+        Name of the column with document ids. A query that contains a document twice is then an
+        error. Without this column, repeated rows are counted.
+    duplicates : {"raise", "drop"}, default="raise"
+        "drop" counts rows with the same query and document once if their grades, scores and weights
+        are equal; if they differ, an error is raised. `Summary.n_duplicates` is the number of rows
+        dropped.
+    by : str, optional
+        Name of the column with the segment of each query, such as its country. The result then also
+        contains the Summary of each segment. Dates, and intervals as from ``pandas.cut``, become
+        text.
+    label : str, optional
+        Name of this part of the data, such as its date. Summaries that share a label cannot be
+        merged, so that no part is counted twice.
     progress : bool, default=False
         Show a progress bar in a terminal or notebook; requires tqdm.
+
+    Returns
+    -------
+    Summary
+        Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned.
+        With `by`, its attribute `segments` maps each segment to a Summary. For several systems, a
+        `Summaries`, which `compare` accepts.
 
     Raises
     ------
     ValueError, TypeError
-        If the input is invalid; the message names the batch and the row within it. Also if the rows
-        are not arranged as `partitioning` states; the message names a query.
+        If the input is invalid; the message names the batch and the row within it. Also if the
+        rows are not arranged as `partitioning` states, or if a query has rows in two segments or,
+        with `document`, contains a document twice; the message names the query.
     OSError
         If the temporary file does not fit on the disk; the file is then removed. The environment
         variable ``TMPDIR`` names the folder of temporary files.

@@ -5,16 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large.jobs import (
-    PARAMETERS,
-    RAISES,
-    RETURNS,
-    Job,
-    check_for_workers,
-    check_job,
-)
+from skgraded.large.jobs import Job, check_for_workers, check_job
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
@@ -38,7 +30,6 @@ PARTITIONS_PER_GROUP = 32  # the same for per-query values, which take less spac
 MERGE_SIZE = 16  # number of Summaries that are merged by each task
 
 
-@documented(PARAMETERS + RETURNS + RAISES)
 def evaluate(
     ddf: dd.DataFrame,
     y_true: str,
@@ -56,9 +47,47 @@ def evaluate(
 ) -> Summary | Summaries:
     """Evaluate a Dask DataFrame on the workers that store its partitions.
 
+    `evaluate_batches` describes the parameters in detail.
+
     Parameters
     ----------
     ddf : dask.dataframe.DataFrame
+        The rows.
+    y_true : str
+        Column of grades (≥ 0).
+    y_score : str, or list of str
+        Column of scores, or a list of columns to compare several systems.
+    qid : str
+        Column of query ids.
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+        The measures to compute.
+    sample_weight : str, optional
+        Column of weights; the weight of a query is the mean weight of its rows.
+    partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
+        How the rows are arranged: "shuffle" allows any order, "clustered" requires contiguous rows
+        for each query, and "whole" requires that each partition contains whole queries.
+    unjudged_documents : {"irrelevant", "drop"}, optional
+        How to treat grades that are null or NaN.
+    document : str, optional
+        Column of document ids; a query that contains a document twice is then an error.
+    duplicates : {"raise", "drop"}, default="raise"
+        "drop" counts equal rows with the same query and document once.
+    by : str, optional
+        Column with the segment of each query.
+    label : str, optional
+        Name of this part of the data, such as its date.
+
+    Returns
+    -------
+    Summary
+        Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned; for
+        several systems, a `Summaries`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `evaluate_batches`; the message names the partition and the row within it, or the
+        query.
 
     Examples
     --------
@@ -89,7 +118,6 @@ def evaluate(
     return parts.finish(sums[0].compute(), job)
 
 
-@documented(PARAMETERS)
 def evaluate_per_query(
     ddf: dd.DataFrame,
     y_true: str,
@@ -105,9 +133,31 @@ def evaluate_per_query(
 ) -> dd.DataFrame:
     """Compute per-query values for a Dask DataFrame lazily.
 
+    `evaluate_batches` describes the parameters in detail.
+
     Parameters
     ----------
     ddf : dask.dataframe.DataFrame
+        The rows.
+    y_true : str
+        Column of grades (≥ 0).
+    y_score : str
+        Column of scores.
+    qid : str
+        Column of query ids.
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+        The measures to compute.
+    sample_weight : str, optional
+        Column of weights; the weight of a query is the mean weight of its rows.
+    partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
+        How the rows are arranged: "shuffle" allows any order, "clustered" requires contiguous rows
+        for each query, and "whole" requires that each partition contains whole queries.
+    unjudged_documents : {"irrelevant", "drop"}, optional
+        How to treat grades that are null or NaN.
+    document : str, optional
+        Column of document ids; a query that contains a document twice is then an error.
+    duplicates : {"raise", "drop"}, default="raise"
+        "drop" counts equal rows with the same query and document once.
 
     Returns
     -------

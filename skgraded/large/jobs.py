@@ -1,4 +1,4 @@
-"""Settings of an evaluation of a large table, with the documentation that all engines share."""
+"""Settings of an evaluation of a large table, which all engines share."""
 
 import pickle
 from dataclasses import KW_ONLY, dataclass
@@ -11,52 +11,6 @@ from skgraded.measures import Measure, as_measures
 
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = choice_validator("partitioning", PARTITIONINGS)
-
-PARAMETERS = """
-y_true, qid : str
-    Names of the columns with the grades (≥ 0) and the query ids (numbers, text or dates).
-y_score : str, or list of str
-    Name of the column with the system's scores, or a list of names to compare several systems.
-measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-    The measures to compute.
-sample_weight : str, optional
-    Name of the column with weights. The weight of a query is the mean weight of its rows.
-partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-    How the rows are arranged. "shuffle" allows any order: the rows are first grouped by query,
-    which is always correct but slowest. "clustered" requires contiguous rows for each query, which
-    may continue in the next batch or partition. "whole" requires that each batch or partition
-    contains whole queries. A query that is evaluated in two parts is an error.
-unjudged_documents : {"irrelevant", "drop"}, optional
-    How to treat grades that are null or NaN, as in `evaluate`.
-document : str, optional
-    Name of the column with document ids. A query that contains a document twice is then an error.
-    Without this column, repeated rows are counted.
-duplicates : {"raise", "drop"}, default="raise"
-    "drop" counts rows with the same query and document once if their grades, scores and weights are
-    equal; if they differ, an error is raised. `Summary.n_duplicates` is the number of rows dropped.
-by : str, optional
-    Name of the column with the segment of each query, such as its country. The result then also
-    contains the Summary of each segment. Dates, and intervals as from ``pandas.cut``, become text.
-label : str, optional
-    Name of this part of the data, such as its date. Summaries that share a label cannot be merged,
-    so that no part is counted twice.
-"""
-RETURNS = """
-Returns
--------
-Summary
-    Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned. With
-    `by`, its attribute `segments` maps each segment to a Summary. For several systems, a
-    `Summaries`, which `compare` accepts.
-"""
-RAISES = """
-Raises
-------
-ValueError, TypeError
-    If the input is invalid; the message names the partition and the row within it. Also if the
-    rows are not arranged as `partitioning` states, or if a query has rows in two segments or, with
-    `document`, contains a document twice; the message names the query.
-"""
 
 
 @dataclass(frozen=True)

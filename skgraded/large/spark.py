@@ -7,17 +7,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
-from skgraded._input.docstrings import documented
 from skgraded._input.door import whole_number
 from skgraded._input.needs import needs
-from skgraded.large.jobs import (
-    PARAMETERS,
-    RAISES,
-    RETURNS,
-    Job,
-    check_for_workers,
-    check_job,
-)
+from skgraded.large.jobs import Job, check_for_workers, check_job
 from skgraded.measures import measure as as_measure
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
@@ -47,7 +39,6 @@ LIMIT_IN_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 # Measuring ---------------------------------------------------------------------------------------
 
 
-@documented(PARAMETERS + RETURNS + RAISES)
 def evaluate(
     df: DataFrame,
     y_true: str,
@@ -66,12 +57,50 @@ def evaluate(
 ) -> Summary | Summaries:
     """Evaluate a Spark DataFrame on the executors.
 
+    `evaluate_batches` describes the parameters in detail.
+
     Parameters
     ----------
     df : pyspark.sql.DataFrame
+        The rows.
+    y_true : str
+        Column of grades (≥ 0).
+    y_score : str, or list of str
+        Column of scores, or a list of columns to compare several systems.
+    qid : str
+        Column of query ids.
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+        The measures to compute.
     n_partitions : int, optional
         Number of partitions of the shuffled rows; by default ``spark.sql.shuffle.partitions``. Each
         partition must fit in the memory of one Python worker. Only used with "shuffle".
+    sample_weight : str, optional
+        Column of weights; the weight of a query is the mean weight of its rows.
+    partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
+        How the rows are arranged: "shuffle" allows any order, "clustered" requires contiguous rows
+        for each query, and "whole" requires that each partition contains whole queries.
+    unjudged_documents : {"irrelevant", "drop"}, optional
+        How to treat grades that are null or NaN.
+    document : str, optional
+        Column of document ids; a query that contains a document twice is then an error.
+    duplicates : {"raise", "drop"}, default="raise"
+        "drop" counts equal rows with the same query and document once.
+    by : str, optional
+        Column with the segment of each query.
+    label : str, optional
+        Name of this part of the data, such as its date.
+
+    Returns
+    -------
+    Summary
+        Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned; for
+        several systems, a `Summaries`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `evaluate_batches`; the message names the partition and the row within it, or the
+        query.
     """
     job = check_job(
         y_true,
@@ -96,7 +125,6 @@ def evaluate(
     return parts.finish(parts.merge_sums(results), job)
 
 
-@documented(PARAMETERS)
 def evaluate_per_query(
     df: DataFrame,
     y_true: str,
@@ -113,12 +141,34 @@ def evaluate_per_query(
 ) -> DataFrame:
     """Compute per-query values for a Spark DataFrame lazily.
 
+    `evaluate_batches` describes the parameters in detail.
+
     Parameters
     ----------
     df : pyspark.sql.DataFrame
+        The rows.
+    y_true : str
+        Column of grades (≥ 0).
+    y_score : str
+        Column of scores.
+    qid : str
+        Column of query ids.
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+        The measures to compute.
     n_partitions : int, optional
         Number of partitions of the result; by default ``spark.sql.shuffle.partitions``. With
         "shuffle", also the number of partitions of the shuffled rows, as in `evaluate`.
+    sample_weight : str, optional
+        Column of weights; the weight of a query is the mean weight of its rows.
+    partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
+        How the rows are arranged: "shuffle" allows any order, "clustered" requires contiguous rows
+        for each query, and "whole" requires that each partition contains whole queries.
+    unjudged_documents : {"irrelevant", "drop"}, optional
+        How to treat grades that are null or NaN.
+    document : str, optional
+        Column of document ids; a query that contains a document twice is then an error.
+    duplicates : {"raise", "drop"}, default="raise"
+        "drop" counts equal rows with the same query and document once.
 
     Returns
     -------
