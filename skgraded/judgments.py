@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from skgraded._input import door
 from skgraded._input.queries import group_by_query, group_sizes, mean_weights
 from skgraded._input.tables import UNLABELLED, Labels, check_row_labels
+from skgraded._input.user_warnings import warn_user
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 
@@ -32,11 +32,11 @@ class Truth(NamedTuple):
     labels: Labels = ()  # the row labels of pandas objects
 
 
-def read_truth(y_true: Any, qid: Any, group: Any, sample_weight: Any, stacklevel: int) -> Truth:
+def read_truth(y_true: Any, qid: Any, group: Any, sample_weight: Any) -> Truth:
     """Check what a user passes as grades, queries and weights, and convert it to arrays."""
     arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
     has_labels = any(type(values) not in UNLABELLED for values in arguments.values())
-    labels = check_row_labels(arguments, stacklevel + 1) if has_labels else ()
+    labels = check_row_labels(arguments) if has_labels else ()
     grades, grade_type = door.grade_column(y_true, "y_true")
     n = len(grades)
     if qid is not None and group is not None:
@@ -114,7 +114,7 @@ class Judgments:
     ) -> None:
         truth: Any = y_true
         if not isinstance(truth, Truth):
-            truth = read_truth(y_true, qid, group, sample_weight, stacklevel=3)
+            truth = read_truth(y_true, qid, group, sample_weight)
         self._labels, self.query_ids = truth.labels, truth.query_ids
         self._layout = layout = Layout(truth)
         self.n_rows, self.n_queries, self.sizes = layout.n_rows, layout.n_queries, layout.sizes
@@ -136,8 +136,7 @@ def as_judgments(
 ) -> Judgments:
     """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments.
 
-    Warn if many rows form one query because the queries were not passed. Warnings point to the line
-    that calls the caller.
+    Warn if many rows form one query because the queries were not passed.
     """
     if isinstance(y_true, Judgments):
         for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
@@ -146,14 +145,13 @@ def as_judgments(
                     f"Pass {name} to Judgments(...), not alongside a Judgments object."
                 )
         return y_true
-    judgments = Judgments(read_truth(y_true, qid, group, sample_weight, stacklevel=4))
+    judgments = Judgments(read_truth(y_true, qid, group, sample_weight))
     if qid is None and group is None and judgments.n_rows > LONGEST_LIST:
-        warnings.warn(
+        warn_user(
             f"More than {LONGEST_LIST:,} rows are evaluated as one query, because neither qid "
             "nor group is passed. Pass the query of each row as qid; with scikit-learn, use "
             "skgraded.make_ranking_scorer instead of make_scorer. If all rows are one list, "
-            "pass group=[len(y_true)].",
-            stacklevel=3,
+            "pass group=[len(y_true)]."
         )
     return judgments
 
@@ -164,13 +162,13 @@ def scores_of(judgments: Judgments, y_score: Any) -> np.ndarray:
     Warn if pandas objects have the same row labels in a different order.
     """
     if type(y_score) not in UNLABELLED:
-        check_row_labels({"y_score": y_score}, 4, judgments._labels)
+        check_row_labels({"y_score": y_score}, judgments._labels)
     return door.check_scores(y_score, judgments.n_rows)
 
 
 def scores_of_systems(judgments: Judgments, by_argument: dict[str, Any]) -> list[np.ndarray]:
     """Check the scores of several systems like `scores_of`; also compare their row labels."""
-    check_row_labels(by_argument, 4, judgments._labels)
+    check_row_labels(by_argument, judgments._labels)
     n_rows = judgments.n_rows
     return [door.check_scores(values, n_rows, name) for name, values in by_argument.items()]
 

@@ -223,6 +223,31 @@ def test_the_docs_mention_every_public_member_of_every_public_class():
     assert not unmentioned, "mention them in the docs, or make them private"
 
 
+# Warnings point at the line of the user -----------------------------------------------------------
+
+# Files that still count frames, and files that may read stack frames.
+COUNTING = ("catboost.py", "clicks.py", "cross_evaluating.py", "early_stopping.py", "racing.py")
+FRAMES = ("_input/user_warnings.py", "boosting/frames.py")
+
+
+@pytest.mark.parametrize(
+    "pattern, allowed",
+    [
+        (r"warnings\.warn\b|stacklevel", COUNTING),
+        (r"warn_explicit", FRAMES[:1]),
+        (r"_getframe|currentframe|inspect\.stack", FRAMES),
+    ],
+)
+def test_one_function_finds_the_line_of_a_warning(pattern, allowed):
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in files()
+        if re.search(pattern, path.read_text(encoding="utf-8"))
+        and not path.as_posix().endswith(allowed)
+    ]
+    assert not wrong, "call warn_user of _input/user_warnings.py"
+
+
 # Help is in the source ---------------------------------------------------------------------------
 
 

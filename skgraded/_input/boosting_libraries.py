@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+from skgraded._input.user_warnings import calling_frame
+
 DATA_SETS = {"catboost": "Pool", "lightgbm": "Dataset", "xgboost": "DMatrix"}  # class names
 ADVICE = (
     "With {0}, use a metric from skgraded.{0} to evaluate, or skgraded.QueryRanker(…, measure=…, "
@@ -30,7 +32,7 @@ def refuse_library(measure: object) -> None:
     and CatBoost copy their settings before they use them, as dicts and lists that may contain the
     measure. A measure inside another object, such as a metric of the user, is not a setting.
     """
-    frame = sys._getframe(2)
+    frame = calling_frame()
     while frame.f_back and frame.f_globals.get("__name__") == "copy":
         if frame.f_code.co_name == "_reconstruct":
             return

@@ -1,7 +1,6 @@
 """Query ids, group sizes and the rows of each query."""
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import pairwise
@@ -13,6 +12,7 @@ from skgraded._input import arrow_strings, door
 from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
 from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.needs import is_installed
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import (
     are_utf8,
     is_missing,
@@ -164,14 +164,13 @@ def mean_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> n
     return np.ldexp(np.bincount(codes, weights, minlength=len(sizes)) / sizes, exponent)
 
 
-def warn_of_row_ids(sizes: np.ndarray, stacklevel: int = 3) -> None:
+def warn_of_row_ids(sizes: np.ndarray) -> None:
     """Warn if all of at least ten queries have one row, probably because qid is a row id."""
     if len(sizes) >= 10 and sizes.max() == 1:
-        warnings.warn(
+        warn_user(
             f"Each of the {len(sizes)} queries has only one row. A single row cannot be ranked: "
             "every value is trivial, and a ranker learns nothing. If qid is an id of the rows, "
-            "pass the id of the query, user or session to which each row belongs.",
-            stacklevel=stacklevel,
+            "pass the id of the query, user or session to which each row belongs."
         )
 
 

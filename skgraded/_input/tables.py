@@ -1,7 +1,6 @@
 """Tables that users pass: frames of all libraries that narwhals supports, arrays and CSR matrices."""
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import did_you_mean, plain, quoted_names
 
 ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
@@ -220,7 +220,7 @@ def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: st
 # Row labels of pandas objects, whose rows are paired by position ---------------------------------
 
 
-def check_row_labels(arguments: Mapping[str, Any], stacklevel: int, known: Labels = ()) -> Labels:
+def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels:
     """Warn if two pandas objects have the same row labels in a different order.
 
     `known` are labels that an earlier call returned; the result also contains these labels.
@@ -235,12 +235,11 @@ def check_row_labels(arguments: Mapping[str, Any], stacklevel: int, known: Label
         for first_name, first in labels:
             row = _first_reordered(first, index)
             if row is not None:
-                warnings.warn(
+                warn_user(
                     f"{first_name} and {name} have the same row labels in a different order: row "
                     f"{row} is {plain(first[row])!r} in {first_name} and {plain(index[row])!r} in "
                     f"{name}. Rows are paired by position. Pass {name}.loc[{first_name}.index] to "
-                    "pair them by label, or .to_numpy() if the order is right.",
-                    stacklevel=stacklevel,
+                    "pair them by label, or .to_numpy() if the order is right."
                 )
         labels.append((name, index))
     return labels

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import printable
 from skgraded.cli._columns import read_measure_columns
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
@@ -318,7 +319,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
             outcomes = tabulate_outcomes(report, args.max_loss or 0.0)
     else:
         for text in caveats(list(systems), share_of_judged(systems, args)):
-            warnings.warn(text, stacklevel=2)
+            warn_user(text)
     return WRITERS[args.command][args.format](report, systems, args), outcomes
 
 

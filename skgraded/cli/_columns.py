@@ -1,7 +1,6 @@
 """Columns of the command's tables: their measures, with the names and totals of trec_eval."""
 
 import re
-import warnings
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.user_warnings import warn_user
 from skgraded.measures import Measure, NumRel, NumRelRet, NumRet, measure
 from skgraded.measures.parsing import (
     DEFAULT_MEASURES,
@@ -80,7 +80,7 @@ def _select_means(columns: Sequence[Column]) -> list[Column]:
             f"{text}: add a measure that is not a total or geometric mean; got {others}."
         )
     if others:
-        warnings.warn(f"{text}. Left out: {others}.", stacklevel=2)
+        warn_user(f"{text}. Left out: {others}.")
     return means
 
 

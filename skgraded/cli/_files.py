@@ -4,7 +4,6 @@ import glob
 import os
 import re
 import sys
-import warnings
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any, BinaryIO
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skgraded._input.queries import query_codes
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import refuse_repeated
 from skgraded.cli._columns import rename_columns
 from skgraded.datasets import read_letor
@@ -139,7 +139,7 @@ def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
         identical_ids="drop" if args.drop_identical_ids else "keep",
     )
     if note:
-        warnings.warn(note, stacklevel=2)
+        warn_user(note)
     return evaluations
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import warnings
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, plain_list
 from skgraded.cli._columns import summarize_columns
 from skgraded.measures import Judged
@@ -205,10 +205,9 @@ def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:
         if totals := {c.name: values[c.name] for c in args.columns if c.kind == "total"}:
             entry["total"] = totals
     if geometric:
-        warnings.warn(
+        warn_user(
             f"The JSON contains no per-query values of {', '.join(geometric)}, because from_json would "
-            "compute the arithmetic mean.",
-            stacklevel=2,
+            "compute the arithmetic mean."
         )
     return _dump(entries)
 

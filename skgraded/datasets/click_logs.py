@@ -254,7 +254,7 @@ def make_clicks(
     is_list = isinstance(y_scores, (list, tuple)) and len(y_scores) and np.ndim(y_scores[0])
     systems: Any = y_scores if is_list else [y_scores]
     by_name = {f"y_scores[{i}]" if is_list else "y_scores": y for i, y in enumerate(systems)}
-    tables.check_row_labels({"y_true": y_true, **by_name, "qid": qid}, stacklevel=3)
+    tables.check_row_labels({"y_true": y_true, **by_name, "qid": qid})
     rankers = [door.check_scores(scores, len(grades), "y_scores") for scores in systems]
     query_ids, order, starts = group_by_query(qid, len(grades))
     rows = np.arange(len(grades)) if order is None else order

@@ -67,7 +67,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     (0.5, 0.5)
     """
     p, ties = _CHECK_P(p), _CHECK_TIES(ties)
-    check_row_labels({"x": x, "y": y}, stacklevel=3)
+    check_row_labels({"x": x, "y": y})
     sides = {"x": door.check_scores(x, None, "x")}
     sides["y"] = door.check_scores(y, len(sides["x"]), "y", "x")
     for name, scores in sides.items():

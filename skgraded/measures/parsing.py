@@ -3,13 +3,13 @@
 import ast
 import math
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias
 
 from skgraded._input.door import choice_validator, number_validator
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import nearest
 from skgraded.measures.base import (
     ALIASES,
@@ -235,4 +235,4 @@ def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) ->
         elif name == "AP" and setting("divisor") == "min" and k is not None:
             texts[name] = f"AP@k is divided by min(R, k) here; map_cut_{k}, by R, is trec_eval's."
     if texts:
-        warnings.warn(" ".join(texts.values()), stacklevel=3)
+        warn_user(" ".join(texts.values()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.tables import check_row_labels
+from skgraded._input.user_warnings import warn_user
 from skgraded.measures import correlation
 from skgraded.measures import preference_graphs as graphs
 from skgraded.measures import preference_input as inputs
@@ -108,7 +108,7 @@ def edrc_score(
     True
     """
     undefined = check_undefined(undefined)
-    check_row_labels({"true_pairs": true_pairs, "qid": qid}, stacklevel=3)
+    check_row_labels({"true_pairs": true_pairs, "qid": qid})
     values = preference_values(
         true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
     )
@@ -146,7 +146,7 @@ def edrc_per_query(
     {'ann': 1.0, 'bob': -1.0}
     """
     undefined = check_undefined(undefined)
-    check_row_labels({"true_pairs": true_pairs, "qid": qid}, stacklevel=3)
+    check_row_labels({"true_pairs": true_pairs, "qid": qid})
     values = preference_values(
         true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
     )
@@ -257,10 +257,7 @@ def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
                 f"{n_left_out} of {n_pairs} pairs in {name}, in {n_queries} of {len(counts)} queries"
             )
     if parts:
-        warnings.warn(
-            f"Left out contradictory pairs (cycles={cycles!r}): {'; '.join(parts)}.",
-            stacklevel=4,
-        )
+        warn_user(f"Left out contradictory pairs (cycles={cycles!r}): {'; '.join(parts)}.")
 
 
 # One query ---------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def ranker_on_rows(
     if that is None, by the `qid` of the splitter `cv`. The ranker receives X without the columns
     that `qid` and the splitter name, except those that the ranker names for its own fit.
     """
-    check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=4)
+    check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
     check_response_method(response_method)
     table, passed = as_table(X), QuerySource.of_argument(qid)
     source, of_ranker = passed, QuerySource.of_estimator(ranker, is_before_steps=True)
@@ -154,8 +154,8 @@ def ranker_on_rows(
     judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
     for measure in measures:
         find_undefined(measure, judgments)  # raises if the measure cannot be computed
-    warn_of_grades_from_1(judgments, stacklevel=4)
-    warn_of_row_ids(judgments.sizes, stacklevel=4)
+    warn_of_grades_from_1(judgments)
+    warn_of_row_ids(judgments.sizes)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     removed, dropped = _columns_to_remove(ranker, table, [passed, *QuerySource.of_splitter(cv)])
     features = without_columns(table, removed)

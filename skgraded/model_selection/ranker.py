@@ -284,7 +284,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         group_val, has_validation = None, any(value is not None for value in validation.values())
         if has_validation or fit_params or self.early_stopping is not False:
             group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
-        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
+        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
         table = as_table(X)
         self._queries = QuerySource(self.qid).locate(table)
         of_splitter = QuerySource.of_splitter(self.early_stopping)
@@ -300,7 +300,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         rows_val, ids_val = None, np.array([])
         if validation["X_val"] is not None:
-            check_row_labels(validation, stacklevel=3)
+            check_row_labels(validation)
             rows_val, queries_val = self._read(
                 adapter,
                 as_table(validation["X_val"]),
@@ -395,7 +395,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         source, passed = before_steps(self._queries, table)
         queries = source.queries_of(passed, "QueryRanker.score", qid, group)
         check_grades(y, "y", table.shape[0])
-        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
+        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
         if group is None:
@@ -437,7 +437,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         by_row = {}
         if sample_weight is not None:
             by_row[WEIGHT] = check_weights(sample_weight, n, X_name, n_queries)
-        warn_of_row_ids(queries.sizes, stacklevel=4)
+        warn_of_row_ids(queries.sizes)
         rows = Rows(
             without_columns(X, self._removed_columns), grades, by_row, grade_type=grade_type
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from skgraded._input.door import choice_validator, whole_number
 from skgraded._input.progress import counting_bar
 from skgraded._input.segments import segments_of
+from skgraded._input.user_warnings import warn_user
 from skgraded._kernels.sums import mean_of_defined
 from skgraded.reports import pairing
 from skgraded.reports.comparison import Comparison
@@ -215,7 +215,7 @@ def compare(
     for text in caveats(
         report.systems, report.judged or {}, report.n_unanswered or (), report.n_queries
     ):
-        warnings.warn(text, stacklevel=2)
+        warn_user(text)
     return report
 
 
@@ -429,8 +429,7 @@ def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
         pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
         # Fold numbers may differ; the folds agree if each number occurs in exactly one pair.
         if any(pairs.shape[1] != len(np.unique(numbers)) for numbers in pairs):
-            warnings.warn(
+            warn_user(
                 f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "
-                "queries also affect their differences. Pass the same cv for both.",
-                stacklevel=3,  # the caller of compare
+                "queries also affect their differences. Pass the same cv for both."
             )

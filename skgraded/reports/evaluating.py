@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from textwrap import shorten
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
 from skgraded._input.tables import check_row_labels, read_named
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
@@ -264,9 +264,7 @@ def distinct_documents(
     return queries.distinct_rows(codes, judgments.query_ids, document, values, duplicates)
 
 
-def warn_of_grades_from_1(
-    judgments: Judgments, unjudged_documents: str | None = None, stacklevel: int = 3
-) -> None:
+def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None = None) -> None:
     """Warn if all grades are integers ≥ 1, and at least two queries have several distinct grades.
 
     These are probably star ratings. In click data, all grades may be 1. Unjudged documents that
@@ -279,11 +277,10 @@ def warn_of_grades_from_1(
     if has_zeros or grades.min(initial=np.inf) < 1 or (grades != np.rint(grades)).any():
         return
     if np.count_nonzero(layout.sum_levels(present.astype(int)) > 1) >= 2:
-        warnings.warn(
+        warn_user(
             f"All grades are from {grades.min():g} to {grades.max():g}, so every document counts "
             "as relevant. If 1 is the irrelevant grade, as in ratings from 1 to 5 stars, subtract "
-            "it: y - 1.",
-            stacklevel=stacklevel,
+            "it: y - 1."
         )
 
 
@@ -443,7 +440,7 @@ def evaluate_runs(
     if missing == "skip":
         return _take_common_queries(evaluations)
     if note:
-        warnings.warn(note, stacklevel=2)
+        warn_user(note)
     return evaluations
 
 
@@ -515,7 +512,7 @@ def evaluate_joined(
     starts = np.append(0, np.cumsum(joined.sizes[is_measured]))
     query_ids = judgments.query_ids[is_measured]
     truth = Judgments(Truth(joined.grade, joined.grade.dtype, query_ids, None, starts))
-    warn_of_grades_from_1(truth, unjudged_documents, stacklevel=5)
+    warn_of_grades_from_1(truth, unjudged_documents)
     return evaluate_judgments(measures, truth, joined.score, unjudged_documents)
 
 
@@ -552,11 +549,10 @@ def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evalua
         raise ValueError("The runs have no judged query in common: pass missing='count'.")
     n_all = len(set().union(*ids.values()))
     if len(common) < n_all:
-        warnings.warn(
+        warn_user(
             f"The runs contain different queries: {n_all - len(common)} of {n_all} are missing "
             "from at least one run and are left out for all runs. Pass missing='count' to count "
-            "them.",
-            stacklevel=3,
+            "them."
         )
     return {
         name: evaluation.take(np.flatnonzero([query in common for query in ids[name]]))
@@ -637,7 +633,7 @@ def evaluate_preferences(
     1      bob -1.0000        0.0000     -1.0000
     """
     rows = {"true_pairs": true_pairs, "qid": qid, "sample_weight": sample_weight}
-    check_row_labels(rows, stacklevel=3)
+    check_row_labels(rows)
     named, weights = check_preference_measures(measures, discount, prior), None
     codes, query_ids = queries.query_codes(qid, expected="true_pairs")
     if sample_weight is not None:

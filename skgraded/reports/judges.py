@@ -267,7 +267,7 @@ def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> tuple[Arra
     scores = {} if y_scores is None else _named_arrays(y_scores, "y_scores", "system")
     sides = {"y_judges": grades, "y_scores": scores}
     columns = {f"{side}[{name!r}]": of[name] for side, of in sides.items() for name in of}
-    check_row_labels({**columns, "qid": qid}, stacklevel=4)
+    check_row_labels({**columns, "qid": qid})
     first, n = f"y_judges[{next(iter(grades))!r}]", 0
     for name, values in grades.items():
         grades[name] = check_grades(values, f"y_judges[{name!r}]", n or None, first, allow_nan=True)

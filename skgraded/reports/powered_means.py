@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skgraded._input.door import number_validator
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, plain_list
 from skgraded.reports import pairing
 from skgraded.reports.evaluation import Evaluation
@@ -214,11 +214,10 @@ def plan_judgments(
     plan = tables.frame(rows)
     out_of_reach = plan["measure"][plan["n_human_alone"].isna()].tolist()
     if out_of_reach:
-        warnings.warn(
+        warn_user(
             f"half_width={half_width:g} is out of reach for {', '.join(out_of_reach)}: the "
             f"interval would be wider even if people judged all {len(pilot_judge.query_ids)} "
-            "queries.",
-            stacklevel=2,
+            "queries."
         )
     return plan
 
@@ -252,11 +251,10 @@ def _samples(
         )
     n_values = min(len(np.unique(values)) for values in human.per_query.values())
     if n < FEW_QUERIES or n_values < FEW_VALUES:
-        warnings.warn(
+        warn_user(
             f"{human_name} has {n} queries and as few as {n_values} distinct values. With fewer "
             f"than {FEW_QUERIES} human-judged queries or {FEW_VALUES} distinct values, intervals "
-            "cover the mean too rarely.",
-            stacklevel=3,
+            "cover the mean too rarely."
         )
     positions = {query: i for i, query in enumerate(judge_ids)}
     pairing.refuse_missing(judge_name, positions, human_name, human_ids)
