@@ -277,7 +277,7 @@ def described_parameters(doc):
     return {name.lstrip("*"): kind for names, _, kind in parts for name in names.split(", ")}
 
 
-PENDING = ("skgraded.measures.", "skgraded.boosting.")
+PENDING = ("skgraded.measures.",)
 CALLABLES = {k: v for k, v in public_callables().items() if not k.startswith(PENDING)}
 
 

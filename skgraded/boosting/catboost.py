@@ -14,11 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import ROUND_PARAMETERS, BoosterAdapter, adapts
-from skgraded.boosting.docstring_sections import ON_METRICS
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, judgments_of, keep_while_alive
 from skgraded.boosting.rows import WEIGHT, Rows
@@ -157,7 +155,6 @@ class _ScoreObserver(_Metric):
 # Measures as metrics -----------------------------------------------------------------------------
 
 
-@documented(ON_METRICS)
 def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike) -> Any:
     """Make a metric that CatBoost reports at each round and can use for early stopping.
 
@@ -188,6 +185,15 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
         shuffles rows if there are categorical features or ``boosting_type="Ordered"``, unless
         ``has_time=True``. Early stopping depends only on the evaluation rows, which are never
         shuffled.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the measure cannot be parsed, or if the rows of a query are not contiguous.
+
+    Notes
+    -----
+    The notes of `skgraded.lightgbm.eval_metric` about values, weights, labels and errors apply.
 
     Examples
     --------

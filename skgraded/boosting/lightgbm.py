@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.docstrings import documented
 from skgraded.boosting.adapter import BoosterAdapter, adapts
-from skgraded.boosting.docstring_sections import ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import (
     BoostingMetric,
@@ -158,7 +156,6 @@ class _LGBMAdapter(BoosterAdapter):
 # Measures as metrics -----------------------------------------------------------------------------
 
 
-@documented(ON_METRICS)
 def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[..., Any]:
     """Make a metric that LightGBM reports at each round and can use for early stopping.
 
@@ -166,6 +163,11 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
     together with ``metric="None"``, which removes LightGBM's own metrics. With several measures,
     ``lgb.early_stopping`` stops when any of them stops improving or, with
     ``first_metric_only=True``, when the first does.
+
+    Parameters
+    ----------
+    measures : Measure, str, or list of these
+        The measures to compute. The predictions are sorted once for all measures of a list.
 
     Returns
     -------
@@ -175,6 +177,23 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
         list of such tuples for a list of measures. It raises a ValueError in distributed training
         (Dask, ``machines=``), where it would report only the queries of one machine, as LightGBM's
         own metrics do.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a measure cannot be parsed or is repeated.
+
+    Notes
+    -----
+    The values equal the values of the measures, including the treatment of ties. The weight of a
+    query is the mean weight of its rows.
+
+    A call raises a ValueError if a value would be misleading: if predictions are NaN or multiclass,
+    if the data set has no queries, or if a measure is undefined for every query with positive
+    weight, regardless of its `undefined` parameter.
+
+    The libraries store labels as 32-bit floats. Each label is converted to the shortest decimal
+    that rounds to it, and so are the `threshold` and `max_grade` of a measure.
 
     Examples
     --------
@@ -271,7 +290,6 @@ def _refuse_split_queries(dataset: Any) -> None:
 # Measures as objectives --------------------------------------------------------------------------
 
 
-@documented(ON_OBJECTIVES)
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable[..., Any]:
@@ -286,6 +304,20 @@ def objective(
     If ``lambdarank`` can be used, this objective does not yield better models; see the guide.
     LightGBM cannot refit a saved model, and does not support this objective for random forests.
 
+    Parameters
+    ----------
+    measure : Measure or str
+        NDCG, NDCNG, DCG, AP, MuAP, GAP, RPrecision or RBP, with or without a cut-off.
+    truncation : int, default=30
+        A pair counts only if one of its documents is among the first `truncation` ranks, as with
+        LightGBM's ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``.
+        Choose a value slightly above the cut-off.
+    sigmoid : float, default=1.0
+        Steepness of the probability of a wrong order, 1 / (1 + exp(sigmoid · score difference)).
+    norm : bool, default=True
+        Whether to reduce the weight of pairs whose scores are far apart, and of queries with large
+        gradients, as with LightGBM's ``lambdarank_norm``.
+
     Returns
     -------
     callable
@@ -293,6 +325,24 @@ def objective(
         group)``. It returns gradients and hessians. It raises a ValueError with
         ``bagging_by_query``, for which LightGBM passes no rows, and with the default folds of
         ``lgb.cv``, which split queries: pass ``folds=GroupKFold(…)`` from scikit-learn.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the measure cannot be parsed or used here, or if another argument is out of range.
+
+    Notes
+    -----
+    Swapping two documents changes the measure by Δ. Let d be the score of the document with the
+    higher grade minus the score of the other document. The document with the higher grade is pushed
+    up by σ abs(Δ) / (1 + exp(σ d)), and the other is pushed down by the same amount. With ``norm``,
+    abs(Δ) is divided by 0.01 + abs(d), and the gradients of a query are multiplied by
+    log2(1 + λ) / λ, where λ is the sum of all pushes in the query. The gradients are also
+    multiplied by the weight of the query, the mean weight of its rows. Tied documents are ranked in
+    the same random order in each training.
+
+    Both derivatives are 32-bit floats, and are limited to 1.7e38 in magnitude. A call raises a
+    ValueError for data sets without queries and for predictions that are not finite.
 
     Examples
     --------

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded.boosting.adapter import BoosterAdapter, adapts
-from skgraded.boosting.docstring_sections import ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, judgments_of, refuse_part
 from skgraded.boosting.objective import Objective
@@ -118,13 +116,17 @@ class _AfterRound(xgb.callback.TrainingCallback):
 # Measures as metrics -----------------------------------------------------------------------------
 
 
-@documented(ON_METRICS)
 def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[..., Any]:
     """Make a metric that XGBoost reports at each round.
 
     Pass the metric to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``. For early
     stopping, use `EarlyStopping` from this module, or pass ``maximize=True`` to XGBoost. Otherwise,
     XGBoost would minimize the measure, and the first round raises a ValueError.
+
+    Parameters
+    ----------
+    measures : Measure, str, or list of these
+        The measures to compute. The predictions are sorted once for all measures of a list.
 
     Returns
     -------
@@ -136,6 +138,15 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
 
         If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError, because XGBoost
         would weight the values by query *size*. Use ``QueryRanker(…, early_stopping=True)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a measure cannot be parsed or is repeated.
+
+    Notes
+    -----
+    The notes of `skgraded.lightgbm.eval_metric` about values, weights, labels and errors apply.
 
     Examples
     --------
@@ -305,7 +316,6 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 # Measures as objectives --------------------------------------------------------------------------
 
 
-@documented(ON_OBJECTIVES)
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
 ) -> Callable[..., Any]:
@@ -315,6 +325,20 @@ def objective(
     Grades may be any numbers ≥ 0. XGBoost saves the model with the objective
     ``reg:squarederror``, which does not change predictions.
 
+    Parameters
+    ----------
+    measure : Measure or str
+        NDCG, NDCNG, DCG, AP, MuAP, GAP, RPrecision or RBP, with or without a cut-off.
+    truncation : int, default=30
+        A pair counts only if one of its documents is among the first `truncation` ranks, as with
+        LightGBM's ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``.
+        Choose a value slightly above the cut-off.
+    sigmoid : float, default=1.0
+        Steepness of the probability of a wrong order, 1 / (1 + exp(sigmoid · score difference)).
+    norm : bool, default=True
+        Whether to reduce the weight of pairs whose scores are far apart, and of queries with large
+        gradients, as with LightGBM's ``lambdarank_norm``.
+
     Returns
     -------
     callable
@@ -322,6 +346,15 @@ def objective(
         hessians are twice the second derivatives, as in XGBoost's ``rank:ndcg``. Unlike there, the
         weights of queries are not divided by their mean. It raises a TypeError if an XGBoost
         estimator calls it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the measure cannot be parsed or used here, or if another argument is out of range.
+
+    Notes
+    -----
+    The notes of `skgraded.lightgbm.objective` about gradients, weights and errors apply.
 
     Examples
     --------
