@@ -1,11 +1,9 @@
-"""Base classes and registry of measures, parameter checks, and computation of mean values."""
+"""Base classes and registry of measures, and computation of per-query values and means."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
-import numbers
 import pickle
 import re
 import sys
@@ -16,88 +14,30 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import door
 from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
-from skgraded._input.docstrings import with_parameters
 from skgraded._input.words import counted, did_you_mean
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
+from skgraded.measures.parameters import TIES, check_cutoff, check_ties, check_undefined, parameter
 
-Function = Callable[[np.ndarray], ArrayLike]  # a user-defined gain or discount
-TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "worst": sums.WORST}
-
-
-# Parameters --------------------------------------------------------------------------------------
-
-
-def check_k(value: Any, has_mean: bool = False) -> Any:
-    """Return the cut-off if it is None or an integer ≥ 1 or, if `has_mean`, "mean"."""
-    if value is None or (has_mean and isinstance(value, str) and value == "mean"):
-        return value
-    return door.whole_number(value, "k", 1)
-
-
-def check_undefined(value: Any) -> float:
-    """Return `undefined` as a float if it is 0.0, 1.0 or nan; otherwise raise a ValueError."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if is_number and value in (0, 1):
-        return float(value)
-    if is_number and value != value:
-        return math.nan  # always the same nan object, so that tuples that contain it compare equal
-    raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {value!r}.")
-
-
-def call_checked(
-    function: Any, name: str, arguments: np.ndarray, above_0: bool = False
-) -> np.ndarray:
-    """Call a user's function; check that it returns finite values ≥ 0 (> 0 if `above_0`)."""
-    result = function(arguments.copy())
-    try:
-        values = np.array(result, dtype=float, order="C")  # the function may reuse its array
-        good = np.shape(result) == arguments.shape and np.isfinite(values).all()
-    except (TypeError, ValueError):
-        good = False
-    if not good or values.min() < 0 or (above_0 and values.min() == 0):
-        bound = "> 0" if above_0 else "≥ 0"
-        raise ValueError(
-            f"Function {name} must return a finite number {bound} for each element of its "
-            f"argument; for {arguments!r}, it returned {result!r}."
-        )
-    return values
-
-
-_CHECKS = {
-    "k": check_k,
-    "ties": door.choice_validator("ties", TIES),
-    "undefined": check_undefined,
-    "threshold": door.number_validator("threshold", 0, optional=True),
-    "max_grade": door.number_validator("max_grade", 0, above=True, optional=True),
-    "divisor": door.choice_validator("divisor", ("min", "relevant")),
-    "beta": door.number_validator("beta", 0),
-    "persistence": door.number_validator("persistence", 0, 1, below=True),
-    "gain": door.choice_validator("gain", ("exp2", "linear"), or_callable=True),
-    "discount": door.choice_validator("discount", ("log2", "letor"), or_callable=True),
-}
-
-
-# Names that other libraries use for the parameters, keyed by `plain_name`.
+# Names that other libraries use for the parameters, keyed by `normalize_name`.
 OTHER_NAMES = {"cutoff": "k", "rel": "threshold", "topk": "k"}
 
 
-def _text(value: Any) -> str:
+def _show(value: object) -> str:
     if callable(value):
         name = getattr(value, "__name__", type(value).__name__)
         return re.sub(r"[\s:]", "", name)
     return repr(value)
 
 
-def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
+def format_name(cls: type[Measure], parameters: dict[str, Any]) -> str:
     """Return the name of a measure, including all parameters that differ from their defaults."""
     shown = ",".join(
-        f"{name}={_text(value)}"
+        f"{name}={_show(value)}"
         for name, value in parameters.items()
-        if name != "k" and _text(value) != _text(cls._fields[name].default)
+        if name != "k" and _show(value) != _show(cls._fields[name].default)
     )
     k = parameters.get("k")
     return cls.__name__ + (f"({shown})" if shown else "") + ("" if k is None else f"@{k}")
@@ -106,20 +46,26 @@ def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
 M = TypeVar("M", bound="Measure")
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 def shared_fields(cls: type[M]) -> type[M]:
     """Convert a base class to a frozen dataclass whose fields are inherited by subclasses."""
     if inspect.get_annotations(cls) or len(cls.__bases__) > 1:  # otherwise, it adds no fields
         cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
-        cls.__init__ = _checked(cls.__init__)  # type: ignore[method-assign]
+        cls.__init__ = _with_checks(cls.__init__)  # type: ignore[method-assign]
     fields = {field.name: field for field in dataclasses.fields(cls)}
+    for name, field in fields.items():
+        if "check" not in field.metadata:
+            raise TypeError(
+                f"Declare {cls.__name__}.{name} with parameter(default=…, check=…), which checks "
+                "its values."
+            )
     undefined = fields.pop("undefined")
     first = {name: fields.pop(name) for name in ("k", "ties") if name in fields}
     cls._fields = first | fields | {"undefined": undefined}  # in the order shown to users
     return cls
 
 
-def _checked(initialize: Callable[..., None]) -> Callable[..., None]:
+def _with_checks(initialize: Callable[..., None]) -> Callable[..., None]:
     """Extend the __init__ of a dataclass by the checks of parameters and their names."""
 
     @wraps(initialize)
@@ -129,9 +75,8 @@ def _checked(initialize: Callable[..., None]) -> Callable[..., None]:
         except TypeError:  # names the base class that defines the parameters
             _refuse_arguments(type(self), values, parameters)
             raise
-        for name in self._fields:
-            check = self._own_checks.get(name) or _CHECKS[name]
-            object.__setattr__(self, name, check(getattr(self, name)))
+        for name, field in self._fields.items():
+            object.__setattr__(self, name, field.metadata["check"](getattr(self, name)))
 
     return __init__
 
@@ -142,7 +87,7 @@ def _refuse_arguments(
     """Raise a TypeError for an unknown or repeated parameter, or too many positional arguments."""
     for name in parameters:
         if name not in cls._fields:
-            raise TypeError(unknown_parameter(cls, name)) from None
+            raise TypeError(describe_unknown(cls, name)) from None
     by_position = [name for name, field in cls._fields.items() if not field.kw_only]
     for name in by_position[: len(values)]:
         if name in parameters:
@@ -158,9 +103,9 @@ def _refuse_arguments(
         ) from None
 
 
-def unknown_parameter(cls: type[Measure], name: str) -> str:
+def describe_unknown(cls: type[Measure], name: str) -> str:
     """Return the message for a parameter that a measure does not have."""
-    near = OTHER_NAMES.get(plain_name(name))
+    near = OTHER_NAMES.get(normalize_name(name))
     hint = did_you_mean(name if near is None else near, cls._fields)
     return (
         f"Measure {cls.__name__} has no parameter {name!r}; its parameters are "
@@ -187,10 +132,9 @@ class Measure(_Immutable):
     `_values`. `_undefined` returns a boolean mask of the undefined queries, by default none.
     """
 
-    undefined: float = 0.0
+    undefined: float = parameter(default=0.0, check=check_undefined)
 
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
-    _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # for the measure's own parameters
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
 
@@ -288,7 +232,7 @@ class Measure(_Immutable):
     @cached_property
     def name(self) -> str:
         """The measure as a string that `measure` can parse."""
-        return name_of(type(self), self._parameters)
+        return format_name(type(self), self._parameters)
 
     __name__ = property(lambda self: self.name)
 
@@ -319,11 +263,17 @@ class Measure(_Immutable):
 
 
 @shared_fields
-class Ranked(Measure):
+class Tied(Measure):
+    """Base class for measures with a tie rule."""
+
+    ties: str = parameter(default="average", check=check_ties)
+
+
+@shared_fields
+class Ranked(Tied):
     """Base class for measures with a cut-off and a tie rule."""
 
-    k: int | None = dataclasses.field(default=None, kw_only=False)
-    ties: str = "average"
+    k: int | None = parameter(default=None, check=check_cutoff, kw_only=False)
 
     def _depth(self, layout: Layout) -> int:
         """Return the number of ranks to evaluate: k, but at most the size of the largest query."""
@@ -347,64 +297,27 @@ class Ranked(Measure):
 MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 # Maps each alias to its class and to the parameters set by the alias; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
-# The same for the names of measures and the aliases without braces, keyed by `plain_name`.
+# The same for the names of measures and the aliases without braces, keyed by `normalize_name`.
 KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 # Parsed measures, keyed by their text and the rule for names; registering a measure clears them.
 PARSED: dict[tuple[str, str | None], Measure] = {}
 
-# Default parameter descriptions, which `registered` adds to class docstrings that lack them; it
-# replaces <name> with the default of the parameter.
-PARAMETERS = """
-k : int, optional
-    The cut-off. None: all ranks, down to the last retrieved document.
-ties : {"average", "ordinal", "best", "worst"}, default="average"
-    How tied documents are ordered. "average": the exact expectation over all their orders;
-    "ordinal": row order; "best", "worst": by descending or ascending grade.
-threshold : float, optional
-    The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
-gain : {"linear", "exp2"} or callable, default=<gain>
-    "linear": the grade r itself; "exp2": 2^r - 1. A callable receives an array of grades (for
-    NDCNG, normalized grades); its values must not decrease as grades increase, and must be 0 for
-    grade 0 in GAP and QMeasure.
-discount : {"log2", "letor"} or callable, default="log2"
-    "log2": 1 / log2(i + 1); "letor": 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002).
-    A callable receives an array of ranks, which start at 1; its values must not increase.
-divisor : {"min", "relevant"}, default="min"
-    The divisor with a cut-off k, where R is the number of relevant documents. "min": min(R, k);
-    "relevant": R, as in trec_eval's ``map_cut``, so an ideal list of more than k documents scores
-    less than 1.
-max_grade : float, optional
-    The highest grade of the scale: a number for the entire data set, or None for the highest
-    grade of each query.
-persistence : float, default=<persistence>
-    Probability φ of continuing to the next rank, with 0 ≤ φ < 1. Moffat and Zobel use 0.5 for
-    impatient and 0.95 for patient users.
-undefined : {0.0, 1.0, nan}, default=0.0
-    The value used for undefined queries; nan excludes them from the mean.
-"""
 
-
-@dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 def registered(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
     """Register a measure class; raise a ValueError if its name is already used in another file.
 
     The class becomes a frozen dataclass. ``skgraded`` exports it if the ``__all__`` of its file
-    contains it. If its docstring omits parameters, their descriptions are added. `aliases` are
-    alternative names in measure strings; a mapping also contains the parameters that each alias
-    sets. An alias may end with a parameter in braces: P_{k} matches P_10 and sets k to 10.
+    contains it. `aliases` are alternative names in measure strings; a mapping also contains the
+    parameters that each alias sets. An alias may end with a parameter in braces: P_{k} matches P_10
+    and sets k to 10.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
     def register(cls: type[M]) -> type[M]:
-        has_docstring = cls.__doc__ is not None  # False with python -OO; dataclass adds a docstring
         cls = shared_fields(cls)
-        if has_docstring:
-            doc = with_parameters(cls.__doc__ or "", cls._fields, PARAMETERS)
-            for name, field in cls._fields.items():
-                doc = doc.replace(f"<{name}>", repr(field.default).replace("'", '"'))
-            cls.__doc__ = doc
         known = MEASURES.get(cls.__name__, cls)
         if known.__module__ != cls.__module__:
             modules = (known.__module__, cls.__module__)
@@ -416,17 +329,17 @@ def registered(
             )
         PARSED.clear()
         MEASURES[cls.__name__] = cls
-        KNOWN_NAMES[plain_name(cls.__name__)] = cls, {}
+        KNOWN_NAMES[normalize_name(cls.__name__)] = cls, {}
         for alias, parameters in alias_parameters.items():
             ALIASES[alias] = cls, parameters
             if "{" not in alias:
-                KNOWN_NAMES[plain_name(alias)] = cls, parameters
+                KNOWN_NAMES[normalize_name(alias)] = cls, parameters
         return cls
 
     return register
 
 
-def plain_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a name as measure strings are compared, without case and underscores."""
     return name.casefold().replace("_", "")  # casefold unifies the two Unicode characters for μ
 
@@ -496,7 +409,7 @@ def score_queries(
     return all_values
 
 
-def sum_plans(plans: list[Any], layout: Layout, scores: np.ndarray) -> np.ndarray:
+def sum_plans(plans: list[sums.Plan], layout: Layout, scores: np.ndarray) -> np.ndarray:
     """Compute all sums, sorting the scores only once."""
     totals = np.empty((len(plans), layout.n_queries))
     run_chunks(

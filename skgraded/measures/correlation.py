@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 import numpy as np
 
 from skgraded._input.door import choice_validator, number_validator
 from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments, Layout
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Function, Measure, call_checked, score_queries
-from skgraded.measures.grades import Relevance, n_relevant
+from skgraded.measures.base import Measure, Tied, score_queries
+from skgraded.measures.grades import Relevance, count_relevant
+from skgraded.measures.parameters import (
+    TIES,
+    Function,
+    call_function,
+    check_threshold,
+    parameter,
+)
 
 __all__ = ["AUC", "EDRC", "KendallTau", "PairAccuracy", "SpearmanRho", "TauAP"]
 
-CHECK_DISCOUNT = choice_validator("discount", ("linear", "log2", "exp2"), or_callable=True)
+check_prior = number_validator("prior", 0, 1)
+check_discount = choice_validator("discount", ("linear", "log2", "exp2"), or_callable=True)
 
 
-def rank_weights(discount: str | Function, ranks: np.ndarray) -> np.ndarray:
+def weigh_ranks(discount: str | Function, ranks: np.ndarray) -> np.ndarray:
     """Return 1/D(R) for distinct ranks R ≥ 2; if D is a callable, multiply by the smallest D(R).
 
     Multiplying all weights by the smallest D(R) prevents overflow and does not change EDRC.
     """
-    if discount == "linear":
-        return np.reciprocal(ranks)
-    if discount == "log2":
-        return np.reciprocal(np.log2(1.0 + ranks))
+    if callable(discount):
+        divisors = call_function(discount, "discount", ranks, above_0=True)
+        return divisors.min() / divisors
     if discount == "exp2":
         with np.errstate(under="ignore"):
             return np.exp2(-ranks)  # 2^R itself would overflow
-    divisors = call_checked(discount, "discount", ranks, above_0=True)
-    return divisors.min() / divisors
+    return np.reciprocal(ranks if discount == "linear" else np.log2(1.0 + ranks))
 
 
 class _Correlation(Measure):
@@ -41,7 +45,7 @@ class _Correlation(Measure):
         return layout.sum_levels((layout.counts > 0).astype(np.intp)) < 2
 
 
-def _ordered_pairs(values: np.ndarray, n_pairs: np.ndarray, layout: Layout) -> Plan:
+def _plan_ordered_pairs(values: np.ndarray, n_pairs: np.ndarray, layout: Layout) -> Plan:
     """Plan a sum over correctly ordered pairs, each counted for its lower-graded document."""
     scale = 1.0 / np.maximum(n_pairs, 1)
     return Plan(ABOVE, values, AVERAGE, layout.max_size, prior=0.5, scale=scale, shift=0.0)
@@ -57,6 +61,11 @@ class PairAccuracy(_Correlation):
     (Rendle et al., UAI 2009, section 4.1.1). Documents that were not retrieved are tied in last
     place. Pair accuracy is undefined if all grades of a query are equal.
 
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+
     Examples
     --------
     Grades 2, 1 and 0 form three pairs: one is in the correct order, one is reversed, one is tied.
@@ -71,7 +80,7 @@ class PairAccuracy(_Correlation):
         up_to = np.cumsum(counts)
         higher = layout.by_level(up_to[layout.level_starts[1:] - 1]) - up_to
         n_pairs = layout.sum_levels(counts * higher)
-        return _ordered_pairs(np.ones(len(counts)), n_pairs, layout)
+        return _plan_ordered_pairs(np.ones(len(counts)), n_pairs, layout)
 
 
 @base.registered()
@@ -84,6 +93,13 @@ class AUC(Relevance):
     Documents that were not retrieved are tied in last place. AUC is undefined for a query without
     relevant documents or without irrelevant documents.
 
+    Parameters
+    ----------
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+
     Examples
     --------
     Of four pairs, two are in the correct order, one is reversed, and one is tied.
@@ -93,15 +109,15 @@ class AUC(Relevance):
     (0.625, 0.625)
     """
 
-    threshold: float | None = field(default=None, kw_only=False)
+    threshold: float | None = parameter(default=None, check=check_threshold, kw_only=False)
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = self._relevant(layout)
         irrelevant = ~relevant
         if layout.sum_levels(irrelevant.astype(np.intp)).max() > 1:
             return None  # if irrelevant documents differ in grade, `_values` is used instead
-        n_pairs = n_relevant(layout, relevant) * n_relevant(layout, irrelevant)
-        return _ordered_pairs(irrelevant.astype(float), n_pairs, layout)
+        n_pairs = count_relevant(layout, relevant) * count_relevant(layout, irrelevant)
+        return _plan_ordered_pairs(irrelevant.astype(float), n_pairs, layout)
 
     def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values after replacing grades with 1 (relevant) and 0 (irrelevant)."""
@@ -114,12 +130,12 @@ class AUC(Relevance):
         return score_queries([AUC()], binary, layout.by_query(scores))[0]
 
     def _undefined(self, layout: Layout) -> np.ndarray:
-        n = n_relevant(layout, self._relevant(layout))
+        n = count_relevant(layout, self._relevant(layout))
         return (n == 0) | (n == layout.sizes)
 
 
 @base.registered()
-class TauAP(_Correlation):
+class TauAP(_Correlation, Tied):
     r"""AP correlation τ_ap (Yilmaz, Aslam, Robertson 2008; Ackerman & Chen 2011, eq. 3).
 
     τ_ap = 2/(N-1) Σ_{i=2..N} C(i)/(i-1) - 1, where i is a position in the system's list of the
@@ -127,6 +143,13 @@ class TauAP(_Correlation):
     document at i; equal grades count as 1/2. Values range from -1 to 1; an ideal list scores 1 if
     all grades differ. Documents that were not retrieved are tied in last place. τ_ap is undefined
     for a query with a single document, or if all grades are equal.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
 
     Examples
     --------
@@ -136,8 +159,6 @@ class TauAP(_Correlation):
     >>> round(sg.TauAP()([5, 4, 3, 2], [3, 4, 2, 1]), 3), round(2 / 3 * (0/1 + 2/2 + 3/3) - 1, 3)
     (0.333, 0.333)
     """
-
-    ties: str = "average"
 
     def _plan(self, layout: Layout) -> Plan:
         scale = 2.0 / np.maximum(layout.sizes - 1, 1)
@@ -165,6 +186,8 @@ class EDRC(_Correlation):
         of divisors > 0.
     prior : float, default=0.5
         Value of a pair whose scores are equal or whose preference is unknown, from 0 to 1.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
 
     Examples
     --------
@@ -178,10 +201,9 @@ class EDRC(_Correlation):
     0.333
     """
 
-    discount: str | Function = field(default="linear", kw_only=False)
-    prior: float = field(default=0.5, kw_only=False)
+    discount: str | Function = parameter(default="linear", check=check_discount, kw_only=False)
+    prior: float = parameter(default=0.5, check=check_prior, kw_only=False)
 
-    _own_checks = {"discount": CHECK_DISCOUNT, "prior": number_validator("prior", 0, 1)}
     _accepts_unjudged = True  # preferences that involve unjudged documents are unknown
 
     def _plan(self, layout: Layout) -> Plan:
@@ -189,7 +211,7 @@ class EDRC(_Correlation):
         last = layout.by_level(layout.level_starts[1:] - 1)
         rank = last - np.arange(len(last)) + 1
         by_rank = np.zeros(max(int(rank.max()), 2) + 1)  # 1/D(R), but 0 for the top level
-        by_rank[2:] = rank_weights(self.discount, np.arange(2, len(by_rank), dtype=float))
+        by_rank[2:] = weigh_ranks(self.discount, np.arange(2, len(by_rank), dtype=float))
         weights = by_rank[rank]
         equal_or_unknown = layout.by_level(layout.sizes - n_known) + counts - 1
         below = np.cumsum(counts) - counts  # counts of earlier queries are subtracted next
@@ -239,6 +261,11 @@ class KendallTau(_ByScipy):
     retrieved are tied in last place. τ_b is undefined if all grades of a query are equal. SciPy
     takes about 0.8 ms per query.
 
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+
     Examples
     --------
     >>> import skgraded as sg
@@ -256,6 +283,11 @@ class SpearmanRho(_ByScipy):
     ρ is the correlation between the ranks; tied values receive their mean rank. ρ ranges from -1 to
     1 and is 0 if all scores are equal. Documents that were not retrieved are tied in last place. ρ
     is undefined if all grades of a query are equal. SciPy takes about 0.8 ms per query.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from skgraded.measures.base import (
     mean_over_queries,
     score_queries,
 )
-from skgraded.measures.grades import of_tops
+from skgraded.measures.grades import take_tops
 from skgraded.measures.parsing import Measures, as_measures
 from skgraded.measures.precision import AP, MuAP
 
@@ -200,7 +200,7 @@ def _mean_over_steps(
     # For the last level of a query, np.roll inserts the value 0 of the next query's first level.
     drops = layout.by_level(weights) * (values - np.roll(values, -1))
     sums = sums_from(at, drops)
-    defined = sums_from(of_tops(at, layout), weights)
+    defined = sums_from(take_tops(at, layout), weights)
     if np.isnan(undefined):
         means = np.full(len(sums), np.nan)
         np.divide(sums, defined, out=means, where=defined > 0)

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from skgraded._kernels.layout import SMALL, ideal_by_rank, ideal_sums, mean_discounts
+from skgraded._input.door import choice_validator
+from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.judgments import Layout
 from skgraded.measures import base
-from skgraded.measures.base import Function, call_checked, shared_fields
-from skgraded.measures.grades import LN2, Gained, of_tops
+from skgraded.measures.base import shared_fields
+from skgraded.measures.grades import LN2, Gained, Scaled
+from skgraded.measures.parameters import (
+    Function,
+    call_function,
+    check_cutoff_or_mean,
+    check_gain,
+    parameter,
+)
 
 __all__ = ["DCG", "NDCG", "NDCNG"]
 
 
-def _discounts(discount: str | Function, depth: int) -> np.ndarray:
+def compute_discounts(discount: str | Function, depth: int) -> np.ndarray:
     """Return the discounts of the ranks from 1 to `depth`."""
     ranks = np.arange(1, depth + 1, dtype=float)
-    if discount == "log2":
-        return np.reciprocal(np.log2(ranks + 1))
-    if discount == "letor":
-        return np.reciprocal(np.log2(np.maximum(ranks, 2)))
-    values = call_checked(discount, "discount", ranks)
+    if not callable(discount):
+        return np.reciprocal(np.log2(ranks + 1 if discount == "log2" else np.maximum(ranks, 2)))
+    values = call_function(discount, "discount", ranks)
     # Sorting by grade yields the ideal ranking only if the discounts never increase with rank.
     if values[0] == 0 or (np.diff(values) > 0).any():
         raise ValueError(
@@ -36,20 +40,26 @@ def _discounts(discount: str | Function, depth: int) -> np.ndarray:
 
 
 @shared_fields
-class _CumulatedGain(Gained):
+class _Discounted(Gained):
+    """Base class of DCG, NDCG and NDCNG."""
+
+    gain: str | Function = parameter(default="exp2", check=check_gain)
+    discount: str | Function = parameter(
+        default="log2", check=choice_validator("discount", ("log2", "letor"), or_callable=True)
+    )
+
+
+@shared_fields
+class _Normalized(_Discounted):
     """Base class of NDCG and NDCNG."""
 
-    k: int | Literal["mean"] | None = field(  # type: ignore[assignment]
-        default=None, kw_only=False
+    k: int | Literal["mean"] | None = parameter(  # type: ignore[assignment]
+        default=None, check=check_cutoff_or_mean, kw_only=False
     )
-    gain: str | Function = "exp2"
-    discount: str | Function = "log2"
-
-    _own_checks = {"k": partial(base.check_k, has_mean=True)}
 
     def _plan(self, layout: Layout) -> Plan:
-        gains = self._gains(layout)
-        discount = _discounts(self.discount, self._depth(layout))
+        gains = self._compute_gains(layout)
+        discount = compute_discounts(self.discount, self._depth(layout))
         if self.k == "mean":
             ideal = ideal_by_rank(
                 gains, layout.counts, layout.level_starts, layout.starts, discount
@@ -61,11 +71,24 @@ class _CumulatedGain(Gained):
 
 
 @base.registered()
-class DCG(Gained):
+class DCG(_Discounted):
     r"""Discounted cumulative gain (Järvelin & Kekäläinen 2002), without normalization.
 
     DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. Values can exceed 1.
-    A query with no grade > 0 has DCG 0, so `undefined` has no effect.
+    A query with no grade > 0 has DCG 0,.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        No effect: no query is undefined.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    gain : {"exp2", "linear"} or callable, default="exp2"
+        As in `NDCG`.
+    discount : {"log2", "letor"} or callable, default="log2"
+        As in `NDCG`.
 
     Examples
     --------
@@ -74,19 +97,16 @@ class DCG(Gained):
     (3.5, 3.5)
     """
 
-    gain: str | Function = "exp2"
-    discount: str | Function = "log2"
-
     _ends_at_1 = False
 
     def _plan(self, layout: Layout) -> Plan:
-        discount = _discounts(self.discount, self._depth(layout))
+        discount = compute_discounts(self.discount, self._depth(layout))
         with np.errstate(over="ignore"):
             gains = layout.levels
             if self.gain == "exp2":
                 gains = np.where(gains < 1, np.expm1(LN2 * gains), np.exp2(gains) - 1)
-            elif self.gain != "linear":
-                gains = self._called_gains(layout)
+            elif callable(self.gain):
+                gains = self._call_gain(self.gain, layout)
             largest = layout.max_size * gains.max() * discount[0]
         if not np.isfinite(largest):
             grade = layout.levels[np.argmax(gains)]
@@ -106,7 +126,7 @@ class DCG(Gained):
         "ndcg_cut_{k}": {"gain": "linear"},  # as in trec_eval
     }
 )
-class NDCG(_CumulatedGain):
+class NDCG(_Normalized):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 
     DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. NDCG@k is DCG@k
@@ -118,6 +138,17 @@ class NDCG(_CumulatedGain):
     k : int or "mean", optional
         The cut-off; None: all ranks. "mean": the mean of NDCG@n over n = 1..N, where N is the
         number of documents of the query (MeanNDCG in LETOR, table 2 of the paper).
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    gain : {"exp2", "linear"} or callable, default="exp2"
+        "linear": the grade r itself; "exp2": 2^r - 1. A callable receives an array of grades;
+        its values must not decrease as grades increase.
+    discount : {"log2", "letor"} or callable, default="log2"
+        "log2": 1 / log2(i + 1); "letor": 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen
+        2002). A callable receives an array of ranks, which start at 1; its values must not
+        increase.
 
     Examples
     --------
@@ -131,7 +162,7 @@ class NDCG(_CumulatedGain):
 
 
 @base.registered(aliases={"mean_ndcng": {"k": "mean"}})
-class NDCNG(_CumulatedGain):
+class NDCNG(Scaled, _Normalized):
     r"""Normalized discounted cumulative normalized gain (Scheel et al. 2011, eq. 5).
 
     NDCNG is the NDCG of the normalized grades r_i / m_q, where m_q is `max_grade` or, by default,
@@ -142,6 +173,16 @@ class NDCNG(_CumulatedGain):
     ----------
     k : int or "mean", optional
         The same as for `NDCG`; "mean" is the mean of NDCNG@n over n.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    gain : {"exp2", "linear"} or callable, default="exp2"
+        As in `NDCG`; a callable receives normalized grades.
+    discount : {"log2", "letor"} or callable, default="log2"
+        As in `NDCG`.
+    max_grade : float, optional
+        As in `ERR`.
 
     Examples
     --------
@@ -154,22 +195,5 @@ class NDCNG(_CumulatedGain):
     (0.65, 0.65)
     """
 
-    max_grade: float | None = None
-
-    def _gained_grades(self, layout: Layout) -> np.ndarray:
-        normalized = self._normalized(layout)
-        if self.max_grade is None:  # every top grade > 0 is normalized to 1
-            return normalized
-        tops = of_tops(normalized, layout)
-        small = (layout.top_grades > 0) & (tops < SMALL)
-        if callable(self.gain):
-            if (tops[small] < np.finfo(float).tiny).any():
-                raise ValueError(
-                    f"max_grade={self.max_grade} is so large that some normalized grades "
-                    "underflow: set max_grade to the highest grade of the data set's scale."
-                )
-        elif small.any():
-            # Such small gains are proportional to the grades, so only the ratios of grades matter.
-            relative = layout.divided(layout.levels, layout.top_grades)
-            return np.where(layout.by_level(small), SMALL * relative, normalized)
-        return normalized
+    def _grades_to_gain(self, layout: Layout) -> np.ndarray:
+        return self._normalize(layout)

@@ -17,8 +17,8 @@ from skgraded.measures.base import (
     MEASURES,
     PARSED,
     Measure,
-    plain_name,
-    unknown_parameter,
+    describe_unknown,
+    normalize_name,
 )
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]
@@ -114,7 +114,7 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
 
 def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
     """Return the class for a name or alias, and the parameters that the alias sets."""
-    plain = plain_name(name)
+    plain = normalize_name(name)
     if plain in KNOWN_NAMES:
         return KNOWN_NAMES[plain]
     for alias, (cls, parameters) in ALIASES.items():
@@ -130,7 +130,7 @@ def _numbers_in(name: str, alias: str) -> dict[str, float] | None:
     """Return the parameters if the name matches the alias (P_10 matches P_{k}), else None."""
     stem, _, parameter = alias.rstrip("}").partition("_{")
     form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10; trec_eval options use P.10
-    if not parameter or form is None or plain_name(form[1]) != plain_name(stem):
+    if not parameter or form is None or normalize_name(form[1]) != normalize_name(stem):
         return None
     return {parameter: float(form[2] + form[3]) if form[3] else int(form[2])}
 
@@ -146,11 +146,11 @@ def _parse_parameters(
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
-    known = {plain_name(name): name for name in cls._fields}
+    known = {normalize_name(name): name for name in cls._fields}
     for keyword in call.keywords:
-        name = known.get(plain_name(keyword.arg or "**"))
+        name = known.get(normalize_name(keyword.arg or "**"))
         if name is None:
-            raise ValueError(unknown_parameter(cls, keyword.arg or "**"))
+            raise ValueError(describe_unknown(cls, keyword.arg or "**"))
         yield name, _literal(text, keyword)
     if cut_off:
         if "k" not in known.values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import BPREF, CUMULATED, FIRST, HIGHEST, LINEAR, ORDINAL, PAIR, Plan
 from skgraded.judgments import Layout
 from skgraded.measures import base, grades
-from skgraded.measures.base import TIES, Function, sum_plans
+from skgraded.measures.base import Ranked, Tied, shared_fields, sum_plans
+from skgraded.measures.parameters import TIES, Function, check_gain, parameter
 
 __all__ = [
     "AP",
@@ -37,6 +37,17 @@ __all__ = [
 ]
 
 
+@shared_fields
+class _Averaged(Ranked):
+    """Base class for averages over the relevant documents that a list of length k can contain."""
+
+    divisor: str = parameter(default="min", check=choice_validator("divisor", ("min", "relevant")))
+
+    def _largest_divisor(self, layout: Layout) -> int:
+        """Return the cut-off or, if it does not limit the divisor, the size of the longest query."""
+        return self._depth(layout) if self.divisor == "min" else layout.max_size
+
+
 @base.registered(
     aliases={
         "map": {},
@@ -45,13 +56,29 @@ __all__ = [
         "map_cut_{k}": {"divisor": "relevant"},
     }
 )
-class AP(grades.Thresholded):
+class AP(_Averaged, grades.Thresholded):
     r"""Average precision with a relevance threshold (Scheel et al. 2011, eq. 2).
 
     AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], where t is the threshold, r_p the grade at rank p, and
     R_t the number of documents with r ≥ t. With a cut-off k, the sum stops at rank k and the
     divisor is min(R_t, k), so an ideal list scores 1. The mean over queries is MAP. AP is
     undefined for a query with R_t = 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off. None: all ranks, down to the last retrieved document.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        The value of undefined queries; nan excludes them from the mean.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        How tied documents are ordered. "average": the exact expectation over all their orders;
+        "ordinal": row order; "best", "worst": by descending or ascending grade.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
+    divisor : {"min", "relevant"}, default="min"
+        The divisor with a cut-off k, where R is the number of relevant documents. "min": min(R,
+        k); "relevant": R, as in trec_eval's ``map_cut``, so an ideal list of more than k
+        documents scores less than 1.
 
     Examples
     --------
@@ -63,22 +90,31 @@ class AP(grades.Thresholded):
     [0.125, 0.403, 0.483, 0.78]
     """
 
-    divisor: str = "min"
-
     def _plan(self, layout: Layout) -> Plan:
-        weights = self._relevant_weights(layout, _divided_depth(self, layout))
+        weights = self._relevant_weights(layout, self._largest_divisor(layout))
         # With threshold 0, every document is relevant, and precision is 1 at every rank.
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, layout)
 
 
 @base.registered(aliases=("mu_map", "μAP", "μMAP"))
-class MuAP(grades.Graded):
+class MuAP(_Averaged, grades.Graded):
     r"""μAP: average precision averaged over all thresholds (Scheel et al. 2011, eq. 4).
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, where t_1 < … < t_m are the distinct grades > 0 of the query,
     d_i = t_i - t_{i-1}, and t_0 = 0. This is the mean of AP^t over all t in (0, t_m]. It does not
     depend on the scale of the grades. With a cut-off k, the sums stop at rank k and AP^t is divided
     by min(R_t, k). The mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    divisor : {"min", "relevant"}, default="min"
+        As in `AP`.
 
     Examples
     --------
@@ -90,19 +126,12 @@ class MuAP(grades.Graded):
     (0.448, 0.448)
     """
 
-    divisor: str = "min"
-
     def _plan(self, layout: Layout) -> Plan:
         # Σ d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)) with W(v) = Σ_{t_i≤v} d_i / R_{t_i}
         weights = level_weights(
-            layout.levels, layout.counts, layout.level_starts, _divided_depth(self, layout)
+            layout.levels, layout.counts, layout.level_starts, self._largest_divisor(layout)
         )
         return self._sum(PAIR, weights, layout)
-
-
-def _divided_depth(measure: AP | MuAP, layout: Layout) -> int:
-    """Return the largest divisor of AP: the cut-off, or the size of the largest query."""
-    return measure._depth(layout) if measure.divisor == "min" else layout.max_size
 
 
 @base.registered()
@@ -115,6 +144,17 @@ class GAP(grades.Gained):
     factor. With a cut-off k, the sum stops at rank k and the divisor is the sum over the k best
     documents, so an ideal list scores 1. GAP is undefined for a query with no grade > 0.
 
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    gain : {"exp2", "linear"} or callable, default="linear"
+        As in `NDCG`; a callable must return 0 for grade 0.
+
     Examples
     --------
     >>> import skgraded as sg
@@ -122,11 +162,11 @@ class GAP(grades.Gained):
     (0.944, 0.944)
     """
 
-    gain: str | Function = "linear"
+    gain: str | Function = parameter(default="linear", check=check_gain)
 
     def _plan(self, layout: Layout) -> Plan:
         self._refuse_gain_of_0(layout)
-        gains = self._gains(layout)
+        gains = self._compute_gains(layout)
         ones = np.ones(self._depth(layout))
         ideal = ideal_sums(gains, layout.counts, layout.level_starts, ones)
         return self._sum(PAIR, layout.divided(gains, ideal), layout)
@@ -144,8 +184,16 @@ class QMeasure(grades.Gained):
 
     Parameters
     ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
     beta : float, default=1
         Weight β ≥ 0 of gains relative to counts of relevant documents.
+    gain : {"exp2", "linear"} or callable, default="linear"
+        As in `NDCG`; a callable must return 0 for grade 0.
 
     Examples
     --------
@@ -156,69 +204,77 @@ class QMeasure(grades.Gained):
     0.75
     """
 
-    beta: float = 1
-    gain: str | Function = "linear"
+    beta: float = parameter(default=1, check=number_validator("beta", 0))
+    gain: str | Function = parameter(default="linear", check=check_gain)
 
     _undefined = grades.Graded._undefined  # relevant documents with gain 0 also count toward R
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = layout.levels > 0
         self._refuse_gain_of_0(layout)
-        gains = self._gains(layout)
+        gains = self._compute_gains(layout)
         # Dividing the numerator and the denominator by 1 + β · top gain prevents overflow.
-        tops = self._weighted_tops(layout)
+        tops = self._weigh_tops(layout)
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.divide(tops, 1.0 + tops, out=np.ones_like(tops), where=np.isfinite(tops))
         sizes, starts, ones = layout.sizes, layout.starts, np.ones(layout.max_size)
         ideal = ideal_by_rank(gains, layout.counts, layout.level_starts, starts, ones)
-        n = np.minimum(grades.n_relevant(layout, relevant), self._depth(layout))
-        rank = _positions(layout)
+        n = np.minimum(grades.count_relevant(layout, relevant), self._depth(layout))
+        rank = _number_rows(layout)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
         values = layout.by_level(of_count) * relevant + layout.by_level(of_gain) * gains
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
         return self._sum(CUMULATED, values, layout, discount, by_row=True)
 
-    @np.errstate(over="ignore", under="ignore")
-    def _weighted_tops(self, layout: Layout) -> np.ndarray:
+    @np.errstate(over="ignore")
+    def _weigh_tops(self, layout: Layout) -> np.ndarray:
         """Return β · gain for the top grade of each query, or inf if the product overflows."""
         if callable(self.gain):
-            return self.beta * grades.of_tops(self._called_gains(layout), layout)
+            return self.beta * grades.take_tops(self._call_gain(self.gain, layout), layout)
         if self.gain == "linear":
             return self.beta * layout.top_grades
-        # A gain 2^g - 1 may overflow although its product with β does not, so add the exponents.
-        mantissa, exponent = np.frexp(float(self.beta))
-        tops = np.minimum(layout.top_grades, 4096.0)  # enough to overflow with every β > 0
-        whole = np.floor(tops)
-        below_1 = mantissa * -np.expm1(-grades.LN2 * tops) * np.exp2(tops - whole)
-        return np.ldexp(below_1, whole.astype(int) + exponent)
+        tops = np.minimum(layout.top_grades, 1023.0)  # the gains of higher grades overflow
+        return self.beta * -np.expm1(-grades.LN2 * tops) * np.exp2(tops)
 
 
-def _positions(layout: Layout) -> np.ndarray:
+def _number_rows(layout: Layout) -> np.ndarray:
     """Return the position of each row within its query, starting at 1, as an array."""
     return np.arange(1, layout.n_rows + 1) - np.repeat(layout.starts[:-1], layout.sizes)
 
 
-def _mean_of_ranks(measure: Any, values: np.ndarray, layout: Layout) -> Plan:
+def _plan_mean(measure: Ranked, values: np.ndarray, layout: Layout) -> Plan:
     """Plan a mean over the first k documents or, without k, over all retrieved documents."""
     if measure.k is None:
         return measure._sum(LINEAR, values, layout, per_retrieved=True)
     return measure._sum(LINEAR, values / measure.k, layout)
 
 
-def _undefined_on_request(measure: Any, layout: Layout) -> np.ndarray:
-    """Mark queries without relevant documents, whose value is 0, only if `undefined` is not 0."""
-    is_requested = measure.undefined != 0
-    return is_requested & grades.Relevance._undefined(measure, layout)
+class _DefinedAsZero(grades.Relevance):
+    """Base class for measures that are 0 without relevant documents, unless `undefined` is not."""
+
+    def _undefined(self, layout: Layout) -> np.ndarray:
+        return (self.undefined != 0) & super()._undefined(layout)
 
 
 @base.registered(aliases=("p", "P_{k}"))
-class Precision(grades.Thresholded):
+class Precision(_DefinedAsZero, grades.Thresholded):
     r"""Precision P@k: the share of the first k documents that are relevant.
 
     The divisor is k even if fewer documents were retrieved. Without k, the divisor is the number of
     retrieved documents, and precision is 0 if no document was retrieved. By default, precision is
     defined for a query without a relevant document: it is 0. With ``undefined=nan`` or 1.0, such a
     query is undefined, so that means of precision and recall are over the same queries.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -228,9 +284,7 @@ class Precision(grades.Thresholded):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        return _mean_of_ranks(self, self._relevant(layout).astype(float), layout)
-
-    _undefined = _undefined_on_request
+        return _plan_mean(self, self._relevant(layout).astype(float), layout)
 
 
 @base.registered(aliases=("r", "recall_{k}"))
@@ -238,6 +292,17 @@ class Recall(grades.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
     Recall is undefined for a query without a relevant document.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -259,6 +324,17 @@ class RR(grades.Thresholded):
     document. Among n tied documents, r of which are relevant, the i-th document is the first
     relevant one with probability C(n-i, r-1) / C(n, r).
 
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
+
     Examples
     --------
     Three tied documents, two of which are relevant: (2/3)·1 + (1/3)·(1/2).
@@ -273,12 +349,23 @@ class RR(grades.Thresholded):
 
 
 @base.registered(aliases=("success_{k}", "accuracy", "hit", "hit_rate", "hr"))
-class Success(grades.Thresholded):
+class Success(_DefinedAsZero, grades.Thresholded):
     r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 
     With ties, the value is the probability that one of the first k documents is relevant. A query
     without a relevant document has success 0, or is undefined with ``undefined=nan`` or 1.0, as for
     `Precision`.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -293,15 +380,22 @@ class Success(grades.Thresholded):
         ones = np.ones(self._depth(layout))
         return self._sum(FIRST, self._relevant(layout).astype(float), layout, ones)
 
-    _undefined = _undefined_on_request
-
 
 @base.registered(aliases=("Rprec",))
-class RPrecision(grades.Relevance):
+class RPrecision(grades.Relevance, Tied):
     r"""R-precision: precision at rank R, where R is the number of relevant documents.
 
     The divisor is R even if fewer documents were retrieved. R-precision is undefined for a query
     without a relevant document. trec_eval calls the measure ``Rprec``.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -310,11 +404,9 @@ class RPrecision(grades.Relevance):
     0.5
     """
 
-    ties: str = "average"
-
     def _plan(self, layout: Layout) -> Plan:
-        n, depth = grades.n_relevant(layout, self._relevant(layout)), layout.max_size
-        is_counted = _positions(layout) <= np.repeat(n, layout.sizes)
+        n, depth = grades.count_relevant(layout, self._relevant(layout)), layout.max_size
+        is_counted = _number_rows(layout) <= np.repeat(n, layout.sizes)
         return Plan(
             LINEAR,
             self._relevant_weights(layout, depth),
@@ -338,6 +430,10 @@ class InterpolatedPrecision(grades.Relevance):
     ----------
     recall : float, default=0
         Recall ρ, from 0 to 1.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
     ties : {"worst", "best", "ordinal"}, default="worst"
         How documents with equal scores are ordered: by ascending or descending grade, or in row
         order. The expectation over all orders would take too long to compute.
@@ -351,28 +447,32 @@ class InterpolatedPrecision(grades.Relevance):
     [1.0, 0.667]
     """
 
-    recall: float = field(default=0, kw_only=False)
-    ties: str = "worst"
-
-    _own_checks = {
-        "recall": number_validator("recall", 0, 1),
-        "ties": choice_validator("ties", ("worst", "best", "ordinal")),
-    }
+    recall: float = parameter(default=0, check=number_validator("recall", 0, 1), kw_only=False)
+    ties: str = parameter(
+        default="worst", check=choice_validator("ties", ("worst", "best", "ordinal"))
+    )
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = self._relevant(layout)
-        n = grades.n_relevant(layout, relevant)
+        n = grades.count_relevant(layout, relevant)
         required = np.maximum(np.floor(self.recall * n + 0.5), 1)
         values = relevant * layout.by_level(required)
         return Plan(HIGHEST, values, TIES[self.ties], layout.max_size)
 
 
 @base.registered(aliases=("set_P",))
-class SetPrecision(grades.Relevance):
+class SetPrecision(_DefinedAsZero):
     r"""Set-based precision: the share of retrieved documents that are relevant.
 
     The value is 0 if no document was retrieved. A query without a relevant document has the value
     0, or is undefined with ``undefined=nan`` or 1.0, as for `Precision`.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -382,9 +482,7 @@ class SetPrecision(grades.Relevance):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        return _retrieved(self._relevant(layout).astype(float), layout, per_retrieved=True)
-
-    _undefined = _undefined_on_request
+        return _plan_retrieved(self._relevant(layout).astype(float), layout, per_retrieved=True)
 
 
 @base.registered()
@@ -392,6 +490,13 @@ class SetRecall(grades.Relevance):
     r"""Set-based recall: the share of relevant documents that were retrieved.
 
     Recall is undefined for a query without a relevant document.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -401,7 +506,7 @@ class SetRecall(grades.Relevance):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        return _retrieved(self._relevant_weights(layout, layout.max_size), layout)
+        return _plan_retrieved(self._relevant_weights(layout, layout.max_size), layout)
 
 
 @base.registered()
@@ -413,6 +518,10 @@ class SetF(grades.Relevance):
 
     Parameters
     ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
     beta : float, default=1
         Weight β ≥ 0 of recall relative to precision.
 
@@ -423,20 +532,20 @@ class SetF(grades.Relevance):
     (0.5, 0.5)
     """
 
-    beta: float = 1
+    beta: float = parameter(default=1, check=number_validator("beta", 0))
 
     def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute F = hits / (w · retrieved + (1 - w) · relevant) with w = 1 / (1 + β²)."""
         relevant = self._relevant(layout)
         ones = np.ones(len(relevant))
-        plans = [_retrieved(values, layout) for values in (relevant.astype(float), ones)]
+        plans = [_plan_retrieved(values, layout) for values in (relevant.astype(float), ones)]
         n_hits, n_retrieved = sum_plans(plans, layout, scores)
         weight = 1 / (1 + float(self.beta) * float(self.beta))
-        n = weight * n_retrieved + (1 - weight) * grades.n_relevant(layout, relevant)
+        n = weight * n_retrieved + (1 - weight) * grades.count_relevant(layout, relevant)
         return n_hits / np.where(n > 0, n, 1.0)
 
 
-def _retrieved(values: np.ndarray, layout: Layout, **settings: Any) -> Plan:
+def _plan_retrieved(values: np.ndarray, layout: Layout, **settings: Any) -> Plan:
     """Plan a sum over all retrieved documents; the sum does not depend on the tie rule."""
     return Plan(LINEAR, values, ORDINAL, layout.max_size, **settings)
 
@@ -452,7 +561,12 @@ class _Count(base.Measure):
 class NumRet(_Count):
     r"""Number of retrieved documents.
 
-    Documents with the score -inf were not retrieved. `undefined` has no effect.
+    Documents with the score -inf were not retrieved.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        No effect: no query is undefined.
 
     Examples
     --------
@@ -462,14 +576,21 @@ class NumRet(_Count):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        return _retrieved(np.ones(len(layout.levels)), layout)
+        return _plan_retrieved(np.ones(len(layout.levels)), layout)
 
 
 @base.registered()
 class NumRel(_Count, grades.Relevance):
     r"""Number of relevant documents.
 
-    Documents that were not retrieved count too. `undefined` has no effect.
+    Documents that were not retrieved count too.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        No effect: no query is undefined.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -479,15 +600,22 @@ class NumRel(_Count, grades.Relevance):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        n = grades.n_relevant(layout, self._relevant(layout))
-        return _retrieved(0 * layout.levels, layout, scale=0 * n, shift=n)
+        n = grades.count_relevant(layout, self._relevant(layout))
+        return _plan_retrieved(0 * layout.levels, layout, scale=0 * n, shift=n)
 
 
 @base.registered()
 class NumRelRet(_Count, grades.Relevance):
     r"""Number of relevant documents that were retrieved.
 
-    Documents with the score -inf were not retrieved. `undefined` has no effect.
+    Documents with the score -inf were not retrieved.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        No effect: no query is undefined.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -497,17 +625,26 @@ class NumRelRet(_Count, grades.Relevance):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        return _retrieved(self._relevant(layout).astype(float), layout)
+        return _plan_retrieved(self._relevant(layout).astype(float), layout)
 
 
 @base.registered()
-class Bpref(grades.Relevance):
+class Bpref(grades.Relevance, Tied):
     r"""Binary preference (Buckley & Voorhees 2004), as computed by trec_eval.
 
     bpref = (1/R) Σ_r (1 - min(n_r, R) / min(R, N)), summed over the relevant documents r that were
     retrieved. R and N are the numbers of relevant and irrelevant documents for the query, and n_r
     is the number of irrelevant documents ranked above r. Unjudged documents (grade NaN) count as
     neither relevant nor irrelevant. Bpref is undefined for a query without a relevant document.
+
+    Parameters
+    ----------
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    threshold : float, optional
+        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -518,14 +655,12 @@ class Bpref(grades.Relevance):
     (0.75, 0.75)
     """
 
-    ties: str = "average"
-
     _accepts_unjudged = True
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = self._relevant(layout)
-        n_relevant = grades.n_relevant(layout, relevant)
-        n_irrelevant = grades.n_relevant(layout, ~relevant)
+        n_relevant = grades.count_relevant(layout, relevant)
+        n_irrelevant = grades.count_relevant(layout, ~relevant)
         # With N irrelevant documents, n_r ≤ N, so capping n_r at R or at min(R, N) is equivalent.
         caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
         return Plan(
@@ -539,12 +674,23 @@ class Bpref(grades.Relevance):
 
 
 @base.registered()
-class GeneralizedPrecision(grades.Graded):
+class GeneralizedPrecision(grades.Scaled, grades.Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the highest grade
     of the scale. The divisor is k even if fewer documents were retrieved; without k, it is the
     number of retrieved documents. gP is undefined for a query with no grade > 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    max_grade : float, optional
+        As in `ERR`.
 
     Examples
     --------
@@ -553,10 +699,8 @@ class GeneralizedPrecision(grades.Graded):
     (0.75, 0.75)
     """
 
-    max_grade: float | None = None
-
     def _plan(self, layout: Layout) -> Plan:
-        return _mean_of_ranks(self, self._normalized(layout), layout)
+        return _plan_mean(self, self._normalize(layout), layout)
 
 
 @base.registered()
@@ -565,6 +709,15 @@ class GeneralizedRecall(grades.Graded):
 
     gR@k = Σ_{i≤k} r_i / Σ r, where r_i is the grade at rank i and the divisor is a sum over all
     documents of the query. gR is undefined for a query with no grade > 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
 
     Examples
     --------
@@ -575,6 +728,6 @@ class GeneralizedRecall(grades.Graded):
 
     def _plan(self, layout: Layout) -> Plan:
         # Normalize by the top grade to prevent the sums from overflowing.
-        values = self._normalized(layout)
+        values = layout.divided(layout.levels, layout.top_grades)
         totals = layout.sum_levels(values * layout.counts)
         return self._sum(LINEAR, layout.divided(values, totals), layout)

@@ -13,8 +13,9 @@ from skgraded._input.user_warnings import warn_user
 from skgraded.measures import correlation
 from skgraded.measures import preference_graphs as graphs
 from skgraded.measures import preference_input as inputs
-from skgraded.measures.base import Function, Measure, check_undefined, mean_over_queries, name_of
+from skgraded.measures.base import Measure, format_name, mean_over_queries
 from skgraded.measures.correlation import EDRC
+from skgraded.measures.parameters import Function, check_undefined
 from skgraded.measures.parsing import as_measures
 
 
@@ -160,7 +161,7 @@ def check_preference_measures(
     measures: Any, discount: str | Function, prior: float | Callable[[Any, Any], float]
 ) -> dict[str, Measure]:
     """Return preference measures keyed by their names in reports; these names include settings."""
-    shown = {"discount": correlation.CHECK_DISCOUNT(discount), "prior": inputs.check_prior(prior)}
+    shown = {"discount": correlation.check_discount(discount), "prior": inputs.check_prior(prior)}
     named: dict[str, Measure] = {}
     for measure in as_measures(measures):
         if type(measure) not in FORMULAS:
@@ -172,7 +173,7 @@ def check_preference_measures(
                 raise ValueError(
                     f"Pass 'discount' and 'prior' as arguments, not as parameters of {measure}."
                 )
-            named[name_of(EDRC, shown | {"undefined": measure.undefined})] = measure
+            named[format_name(EDRC, shown | {"undefined": measure.undefined})] = measure
         else:
             named[measure.name] = measure
     return named
@@ -192,7 +193,7 @@ def preference_values(
 
     All arguments are validated before the first query is evaluated.
     """
-    discount, prior = correlation.CHECK_DISCOUNT(discount), inputs.check_prior(prior)
+    discount, prior = correlation.check_discount(discount), inputs.check_prior(prior)
     cycles = graphs.CHECK_CYCLES(cycles)
     formulas = [FORMULAS[type(measure)] for measure in measures]
     if cycles == "ignore" and _edrc in formulas:
@@ -299,7 +300,7 @@ def _edrc(counts: graphs.PairCounts, n_items: int, discount: str | Function, pri
     agree, disagree = counts.agree[lower], counts.disagree[lower]
     unknown = counts.of_prior[lower] if callable(prior) else prior * (W - agree - disagree)
     C = agree + unknown
-    weights = correlation.rank_weights(discount, np.arange(2.0, counts.ranks.max() + 1))
+    weights = correlation.weigh_ranks(discount, np.arange(2.0, counts.ranks.max() + 1))
     weights = weights[counts.ranks[lower] - 2]
     return float(2 * (weights @ C) / (weights @ W) - 1)
 

@@ -1,33 +1,44 @@
 """Measures based on user models: ERR, nERR, RBP, RBPResidual, Judged and Compat."""
 
-from dataclasses import field
-
 import numpy as np
 
 from skgraded._kernels.layout import relative_exp2_gains
 from skgraded._kernels.sums import BEST, CASCADE, KNOWN, LINEAR, ORDINAL, OVERLAP, WORST, Plan
 from skgraded.judgments import Layout
 from skgraded.measures import base
-from skgraded.measures.base import TIES, Measure, Ranked, sum_plans
-from skgraded.measures.grades import LN2, Graded, of_tops
+from skgraded.measures.base import Ranked, Tied, shared_fields, sum_plans
+from skgraded.measures.grades import LN2, Graded, Scaled, take_tops
+from skgraded.measures.parameters import TIES, check_persistence, parameter
 
 __all__ = ["Compat", "ERR", "Judged", "NERR", "RBP", "RBPResidual"]
 
 
 @np.errstate(under="ignore")  # a probability may underflow to 0 if the top grade is very large
-def _stops(grades: np.ndarray, tops: np.ndarray | float) -> np.ndarray:
+def _compute_stops(levels: np.ndarray, tops: np.ndarray | float) -> np.ndarray:
     """Compute the stop probability (2^g - 1) / 2^g_max of each level without overflow."""
-    return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)
+    return -np.exp2(levels - tops) * np.expm1(-LN2 * levels)
 
 
 @base.registered()
-class ERR(Graded):
+class ERR(Scaled, Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
 
     A user stops at a document of grade g with probability R(g) = (2^g - 1) / 2^g_max, where g_max
     is the highest grade of the scale; published values use the data set's scale. ERR = Σ_{p≤k}
     (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), where r_p is the grade at rank p. Values are at least 0 and
     below 1, even for an ideal list. ERR is undefined for a query with no grade > 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    max_grade : float, optional
+        The highest grade of the scale: a number for the entire data set, or None for the
+        highest grade of each query.
 
     Examples
     --------
@@ -36,20 +47,29 @@ class ERR(Graded):
     (0.5312, 0.53125)
     """
 
-    max_grade: float | None = None
-
     def _plan(self, layout: Layout) -> Plan:
-        return self._sum(CASCADE, _stops(layout.levels, self._tops(layout)), layout)
+        return self._sum(CASCADE, _compute_stops(layout.levels, self._find_tops(layout)), layout)
 
 
 @base.registered()
-class NERR(Graded):
+class NERR(Scaled, Graded):
     r"""Normalized expected reciprocal rank: ERR divided by the ERR of the ideal order.
 
     nERR@k is ERR@k (Chapelle et al. 2009, see `ERR`) divided by the ERR@k of all documents of the
     query in order of decreasing grade, as in the TREC Web tracks and the NTCIR tasks. To reproduce
     published values, set `max_grade` to the highest grade of the data set's scale. nERR is
     undefined for a query with no grade > 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    max_grade : float, optional
+        As in `ERR`.
 
     Examples
     --------
@@ -58,11 +78,9 @@ class NERR(Graded):
     (0.68, 0.68)
     """
 
-    max_grade: float | None = None
-
     def _plan(self, layout: Layout) -> Plan:
         # Tiny probabilities are scaled up to prevent underflow, because only their ratios matter.
-        tops = of_tops(_stops(layout.levels, self._tops(layout)), layout)
+        tops = take_tops(_compute_stops(layout.levels, self._find_tops(layout)), layout)
         stops = relative_exp2_gains(layout.levels, layout.level_starts)
         stops *= layout.by_level(np.maximum(tops, 1e-18))
         ideal = Plan(CASCADE, stops, ORDINAL, self._depth(layout))
@@ -71,14 +89,35 @@ class NERR(Graded):
         return self._sum(CASCADE, stops, layout, scale=scale, shift=0.0)
 
 
+@shared_fields
+class _Persistent(Ranked):
+    """Base class for rank-biased precision and its residual."""
+
+    persistence: float = parameter(default=0.8, check=check_persistence)
+
+
 @base.registered()
-class RBP(Graded):
+class RBP(Scaled, _Persistent, Graded):
     r"""Rank-biased precision for grades (Moffat & Zobel 2008, section 3.2).
 
     A user continues from each document to the next with probability φ, the `persistence`. RBP =
     (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, where r_p is the grade at rank p and r_max the highest
     grade of the scale. Values are at least 0 and below 1, even for an ideal list. RBP is undefined
     for a query with no grade > 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+    persistence : float, default=0.8
+        Probability φ of continuing to the next rank, with 0 ≤ φ < 1. Moffat and Zobel use 0.5
+        for impatient and 0.95 for patient users.
+    max_grade : float, optional
+        As in `ERR`.
 
     Examples
     --------
@@ -87,30 +126,33 @@ class RBP(Graded):
     (0.375, 0.375)
     """
 
-    persistence: float = 0.8
-    max_grade: float | None = None
-
     @np.errstate(under="ignore")  # at rank 10,000, the discount can underflow to 0
     def _plan(self, layout: Layout) -> Plan:
-        gains = (1.0 - self.persistence) * self._normalized(layout)
+        gains = (1.0 - self.persistence) * self._normalize(layout)
         discount = np.power(float(self.persistence), np.arange(self._depth(layout)))
         return self._sum(LINEAR, gains, layout, discount)
 
 
 @base.registered()
-class RBPResidual(Ranked):
+class RBPResidual(_Persistent):
     r"""Residual of rank-biased precision: the largest amount by which RBP could still increase.
 
     The residual is (1 - φ) Σ φ^(i-1) over ranks i ≤ k with unjudged documents (grade NaN), plus
     φ^min(k, n) for all lower ranks, where n is the number of retrieved documents (Moffat & Zobel
     2008, section 3.3). It bounds the increase of `RBP` with the same φ and with `max_grade` = the
-    highest grade of the scale. It is defined for every query, so `undefined` has no effect.
+    highest grade of the scale. It is defined for every query,.
 
     Parameters
     ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        No effect: no query is undefined.
     ties : {"average", "ordinal", "best", "worst"}, default="average"
         How tied documents are ordered: the exact expectation over all their orders, row order, or
         the order with the largest or the smallest residual.
+    persistence : float, default=0.8
+        As in `RBP`.
 
     Examples
     --------
@@ -120,8 +162,6 @@ class RBPResidual(Ranked):
     >>> sg.RBPResidual(persistence=0.5)([1, float("nan")], [2, 1]), 0.5 * 0.5 + 0.5**2
     (0.5, 0.5)
     """
-
-    persistence: float = 0.8
 
     _accepts_unjudged = True
 
@@ -145,6 +185,15 @@ class Judged(Ranked):
     the grade NaN. The value is 0 for a query without retrieved documents, so `undefined` has no
     effect.
 
+    Parameters
+    ----------
+    k : int, optional
+        The cut-off; None: all ranks.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        No effect: no query is undefined.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
+
     Examples
     --------
     >>> import skgraded as sg
@@ -159,7 +208,7 @@ class Judged(Ranked):
 
 
 @base.registered()
-class Compat(Measure):
+class Compat(Tied):
     r"""Compatibility (Clarke, Vtyurina, Smucker 2020): rank-biased overlap with the ideal ranking.
 
     Compatibility is Σ_i φ^(i-1) X_i / i, divided by the same sum for the ideal ranking compared
@@ -167,6 +216,15 @@ class Compat(Measure):
     ranking. The ideal ranking contains the documents with grade > 0 in descending order of grade;
     equal grades are in the order that best matches the run. The sum ends with the longer list.
     Compatibility is undefined for a query with no grade > 0.
+
+    Parameters
+    ----------
+    persistence : float, default=0.95
+        As in `RBP`.
+    undefined : {0.0, 1.0, nan}, default=0.0
+        As in `AP`.
+    ties : {"average", "ordinal", "best", "worst"}, default="average"
+        As in `AP`.
 
     Examples
     --------
@@ -177,8 +235,7 @@ class Compat(Measure):
     (0.333, 0.333)
     """
 
-    persistence: float = field(default=0.95, kw_only=False)
-    ties: str = "average"
+    persistence: float = parameter(default=0.95, check=check_persistence, kw_only=False)
 
     def _plan(self, layout: Layout) -> Plan:
         ranks = np.arange(1.0, layout.max_size + 1)

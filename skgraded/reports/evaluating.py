@@ -29,12 +29,12 @@ from skgraded.judgments import (
 )
 from skgraded.measures import Judged, Measure, as_measures
 from skgraded.measures.base import (
-    Function,
     accepts_unjudged,
     find_undefined,
     prepare,
     score_queries,
 )
+from skgraded.measures.parameters import Function
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures, warn_of_other_meanings
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation

@@ -1,0 +1,70 @@
+"""Parameters of measures: fields with a default and a check, and the checks that measures share."""
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded._input.door import choice_validator, number_validator, whole_number
+from skgraded._kernels import sums
+
+Function = Callable[[np.ndarray], ArrayLike]  # a user-defined gain or discount
+TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "worst": sums.WORST}
+
+
+def parameter(*, default: object, check: Callable[[Any], Any], kw_only: bool = True) -> Any:
+    """Declare a parameter of a measure, which the docstring of the class describes.
+
+    `check` returns a valid value in the form in which it is stored, which `default` also has, and
+    raises a ValueError for other values. Editors read the default only if it is passed by name.
+    """
+    return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check})
+
+
+def check_cutoff(k: object) -> int | None:
+    """Return the cut-off if it is None or an integer ≥ 1; otherwise raise a ValueError."""
+    return None if k is None else whole_number(k, "k", 1)
+
+
+def check_cutoff_or_mean(k: object) -> int | str | None:
+    """Return the cut-off if it is "mean", None or an integer ≥ 1; otherwise raise a ValueError."""
+    return "mean" if isinstance(k, str) and k == "mean" else check_cutoff(k)
+
+
+def check_undefined(undefined: object) -> float:
+    """Return `undefined` as a float if it is 0.0, 1.0 or nan; otherwise raise a ValueError."""
+    if isinstance(undefined, numbers.Real) and not isinstance(undefined, bool):
+        if undefined in (0, 1):
+            return float(undefined)
+        if undefined != undefined:
+            return math.nan  # always the same object, so that tuples that contain it compare equal
+    raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {undefined!r}.")
+
+
+check_ties = choice_validator("ties", TIES)
+check_threshold = number_validator("threshold", 0, optional=True)
+check_gain = choice_validator("gain", ("exp2", "linear"), or_callable=True)
+check_persistence = number_validator("persistence", 0, 1, below=True)
+
+
+def call_function(
+    function: Function, name: str, arguments: np.ndarray, above_0: bool = False
+) -> np.ndarray:
+    """Call a user's function; check that it returns finite values ≥ 0 (> 0 if `above_0`)."""
+    result = function(arguments.copy())
+    try:
+        values = np.array(result, dtype=float, order="C")  # the function may reuse its array
+        good = np.shape(result) == arguments.shape and np.isfinite(values).all()
+    except (TypeError, ValueError):
+        good = False
+    if not good or values.min() < 0 or (above_0 and values.min() == 0):
+        bound = "> 0" if above_0 else "≥ 0"
+        raise ValueError(
+            f"Function {name} must return a finite number {bound} for each element of its "
+            f"argument; for {arguments!r}, it returned {result!r}."
+        )
+    return values
