@@ -44,7 +44,7 @@ DOORS = [
     "__init__",
     "__main__",
 ]
-MOST_ROOMS, MOST_FILES = 16, 15
+MOST_ROOMS, MOST_FILES = 16, 18
 PUBLIC_MODULES = (
     "skgraded",
     "skgraded.datasets",

@@ -23,7 +23,7 @@ from skgraded.datasets.trec import HEAD, read_qrels_table, read_run_table, run_n
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports import Evaluation, evaluate
-from skgraded.reports.evaluating import evaluate_each_run
+from skgraded.reports.run_evaluations import evaluate_each_run
 from skgraded.writing.text import utf8
 
 # Kinds of files, as messages name them.

@@ -11,7 +11,7 @@ from skgraded.datasets.data_structures import entries_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as parse
 from skgraded.measures.base import parameters_of
-from skgraded.reports.evaluating import evaluate_joined
+from skgraded.reports.run_evaluations import evaluate_joined
 
 with needs("skgraded.ir_measures", "ir_measures"):
     import ir_measures

@@ -1,0 +1,242 @@
+"""Evaluation of runs with qrels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from textwrap import shorten
+from typing import Any, Literal
+
+import numpy as np
+
+from skgraded._input import door
+from skgraded._input.user_warnings import warn_user
+from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
+from skgraded.datasets.data_structures import entries_of
+from skgraded.datasets.entries import Entries
+from skgraded.datasets.join import Joined, JudgmentIndex, check_options
+from skgraded.datasets.trec import read_qrels_table, read_run_table, run_names
+from skgraded.judgments import (
+    Judgments,
+    Truth,
+)
+from skgraded.measures import Measure, as_measures
+from skgraded.measures.parsing import DEFAULT_MEASURES, Measures, warn_of_other_meanings
+from skgraded.reports.evaluating import evaluate_judgments, warn_of_grades_from_1
+from skgraded.reports.evaluation import Evaluation
+
+
+def evaluate_runs(
+    qrels: Any,
+    runs: Mapping[str, Any] | Sequence[str | os.PathLike[str]],
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    missing: Literal["count", "skip"] = "count",
+    ties: Literal["trec"] | None = None,
+    unjudged: Literal["skip", "raise"] = "skip",
+    unjudged_documents: Literal["irrelevant", "drop"] = "irrelevant",
+    identical_ids: Literal["keep", "drop"] = "keep",
+    names: Literal["trec_eval"] | None = None,
+    threshold: float | None = None,
+) -> dict[str, Evaluation]:
+    """Evaluate runs with the same judgments, over the same queries.
+
+    Parameters
+    ----------
+    qrels : path, or qrels in any form that `join_run` accepts
+        The judgments.
+    runs : mapping of str to run, or list of paths
+        The runs, each a path or any form that `join_run` accepts, keyed by name. In a list, a
+        run's name is its tag, the last column of a TREC run, if no other run has the same, and
+        otherwise the name of the file without ``input.`` and its extension.
+    measures : Measure, str, or a list of them, default=("ndcng@10", "mu_map")
+        "official" stands for the official measures of trec_eval that are means or totals over the
+        queries, with ``names="trec_eval"``.
+    missing : {"count", "skip"}, default="count"
+        Judged queries that are missing from a run count without retrieved documents, as with
+        trec_eval's ``-c``, with a warning; a run may then be empty. "skip" leaves them out for all
+        runs, with a warning if some runs contain them.
+    ties : {"trec"}, optional
+        As in `join_run`.
+    unjudged : {"skip", "raise"}, default="skip"
+        As in `join_run`.
+    unjudged_documents : {"irrelevant", "drop"}, default="irrelevant"
+        As in `evaluate`.
+    identical_ids : {"keep", "drop"}, default="keep"
+        As in `join_run`.
+    names : {"trec_eval"}, optional
+        With "trec_eval", strings have the meaning of trec_eval 10, as in `measure`; names such as
+        "P" stand for all its cut-offs; and ties are ordered as with ``ties="trec"``.
+    threshold : float, optional
+        The lowest relevant grade, as trec_eval's ``-l``, of each measure that has the parameter
+        `threshold` and does not state it.
+
+    Returns
+    -------
+    dict of str to Evaluation
+        The evaluations by name, in the order of `runs`, for `compare`.
+
+    Raises
+    ------
+    OSError, ValueError, TypeError
+        If a file or an argument cannot be read; see `join_run`. Errors name the file or the run.
+
+    Warns
+    -----
+    UserWarning
+        As in `join_run`; also if an NDCG or an AP has another meaning in trec_eval and there are
+        grades above 1.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> qrels = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
+    >>> runs = {"bm25": {"q1": {"a": 2, "b": 1}, "q2": {"c": 3}},
+    ...         "dense": {"q1": {"b": 2}, "q2": {"c": 1}}}
+    >>> evaluations = sg.evaluate_runs(qrels, runs, "ap")
+    >>> {name: evaluation.mean()["AP"] for name, evaluation in evaluations.items()}
+    {'bm25': 1.0, 'dense': 0.5}
+    """
+    door.check_unjudged_documents(unjudged_documents)
+    check_options(missing, unjudged, ties, identical_ids)
+    texts = measures if isinstance(measures, (list, tuple)) else [measures]
+    if "official" in map(str, texts):
+        names = "trec_eval"
+    measures = as_measures(measures, names, threshold)
+    sources = _runs_by_name(runs)
+    is_path = isinstance(qrels, (str, os.PathLike))
+    judgments = read_qrels_table(qrels) if is_path else entries_of(qrels, "qrels")
+    if names is None:
+        warn_of_other_meanings(measures, judgments.numbers.max())
+    evaluations, note = evaluate_each_run(
+        judgments,
+        ((name, _read_run(name, run, missing == "count")) for name, run in sources.items()),
+        measures,
+        missing=missing,
+        unjudged=unjudged,
+        ties=ties if names is None else "trec",
+        unjudged_documents=unjudged_documents,
+        identical_ids=identical_ids,
+    )
+    if missing == "skip":
+        return _take_common_queries(evaluations)
+    if note:
+        warn_user(note)
+    return evaluations
+
+
+MAX_NOTE = 1000  # characters of the note on the queries of all runs
+# What happens to the judged queries that are missing from a run.
+FATES = {
+    "count": "count as empty rankings",
+    "skip": "are left out (missing='count' counts them)",
+    "raise": "are refused (missing='count' counts them)",
+}
+
+
+def evaluate_each_run(
+    judgments: Entries,
+    runs: Iterable[tuple[str, Entries]],
+    measures: list[Measure],
+    *,
+    missing: str,
+    unjudged: str,
+    ties: str | None,
+    unjudged_documents: str,
+    identical_ids: str,
+) -> tuple[dict[str, Evaluation], str]:
+    """Evaluate runs one by one; return Evaluations, and a note on the queries of only one side.
+
+    With missing="skip", each run is evaluated on its own queries. With "raise", a judged query that
+    is missing from a run is an error.
+    """
+    index = JudgmentIndex(judgments)
+    evaluations, notes = {}, []
+    for name, run in runs:
+        if identical_ids == "drop":
+            run = run.without_identical_ids()
+        joined = index.join(run, missing == "count", unjudged == "raise", ties, "keep")
+        evaluations[name] = evaluate_joined(joined, judgments, measures, unjudged_documents)
+        sides = (
+            (
+                joined.missing,
+                judgments.query_ids,
+                "judged queries are missing from the run",
+                FATES[missing],
+            ),
+            (
+                joined.unjudged,
+                run.query_ids,
+                "queries of the run have no judgments",
+                "are left out",
+            ),
+        )
+        texts = [
+            f"{mask.sum()} of {len(mask)} {place} (the first is {plain(ids[mask][0])!r}) and {fate}"
+            for mask, ids, place, fate in sides
+            if mask.any()
+        ]
+        if texts:
+            notes.append((joined.missing.sum(), f"{name}: {'; '.join(texts)}."))
+        if missing == "raise" and joined.missing.any():
+            raise ValueError(notes[-1][1])
+        del run, joined  # free the memory of large runs
+    notes.sort(key=itemgetter(0), reverse=True)  # the run with most missing queries first
+    return evaluations, shorten(" ".join(text for _, text in notes), MAX_NOTE, placeholder=" …")
+
+
+def evaluate_joined(
+    joined: Joined, judgments: Entries, measures: list[Measure], unjudged_documents: str
+) -> Evaluation:
+    """Evaluate the rows of a run, joined with judgments."""
+    is_measured = joined.sizes > 0
+    starts = np.append(0, np.cumsum(joined.sizes[is_measured]))
+    query_ids = judgments.query_ids[is_measured]
+    truth = Judgments(Truth(joined.grade, joined.grade.dtype, query_ids, None, starts))
+    warn_of_grades_from_1(truth, unjudged_documents)
+    return evaluate_judgments(measures, truth, joined.score, unjudged_documents)
+
+
+def _runs_by_name(runs: Any) -> Mapping[str, Any]:
+    """Return the runs keyed by name; name the runs of a list of paths."""
+    if not isinstance(runs, (Mapping, list, tuple)) or not runs:
+        raise TypeError(
+            "runs must be a mapping of names to runs, or a list of paths, and not empty; got "
+            f"{type(runs).__name__}."
+        )
+    if isinstance(runs, Mapping):
+        check_names(runs, "runs")
+        return runs
+    paths = list(map(os.fspath, runs))
+    refuse_repeated(paths, "runs")
+    return {name: path for path, name in run_names(paths).items()}
+
+
+def _read_run(name: str, source: Any, allow_empty: bool) -> Entries:
+    """Read a run from a file, or convert another form; errors name the file or the run."""
+    if isinstance(source, (str, os.PathLike)):
+        return read_run_table(source, allow_empty=allow_empty)
+    try:
+        return entries_of(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"runs[{name!r}]: {error}") from None
+
+
+def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:
+    """Take the queries that all Evaluations contain; warn if some Evaluations contain others."""
+    ids = {name: plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
+    common = set.intersection(*map(set, ids.values()))
+    if not common:
+        raise ValueError("The runs have no judged query in common: pass missing='count'.")
+    n_all = len(set().union(*ids.values()))
+    if len(common) < n_all:
+        warn_user(
+            f"The runs contain different queries: {n_all - len(common)} of {n_all} are missing "
+            "from at least one run and are left out for all runs. Pass missing='count' to count "
+            "them."
+        )
+    return {
+        name: evaluation.take(np.flatnonzero([query in common for query in ids[name]]))
+        for name, evaluation in evaluations.items()
+    }
