@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
 from skgraded._input.tables import check_row_labels
-from skgraded.measures.base import (
-)
 from skgraded.measures.parameters import Function
 from skgraded.measures.parsing import Measures
 from skgraded.measures.preferences import check_preference_measures, preference_values
