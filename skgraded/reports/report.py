@@ -182,8 +182,8 @@ class Report(Table):
     def from_json(cls, text_or_path: str | Path) -> Self:
         """Read a report of this class, or of a subclass, from JSON text or a path of a JSON file.
 
-        A ValueError is raised if the text is not JSON, describes an object of another class, was
-        written in another version of the layout, or lacks a field.
+        A ValueError that names the file is raised if the text is not JSON, describes an object of
+        another class, was written in another version of the layout, or lacks a field.
 
         Examples
         --------
@@ -192,13 +192,8 @@ class Report(Table):
         >>> sg.Evaluation.from_json(ev.to_json())
         Evaluation(1 queries: RR=0.5000)
         """
-        kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
-        written = json_text.read(text_or_path, kinds)
-        try:
-            report: Self = kinds[written["kind"]].from_dict(written)
-        except KeyError as error:
-            raise ValueError(f"The JSON of the {written['kind']} has no field {error}.") from None
-        return report
+        readers = {kind.__name__: kind.from_dict for kind in (cls, *cls.__subclasses__())}
+        return json_text.read_report(text_or_path, readers)
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write the report as a self-contained HTML page.

@@ -1,9 +1,9 @@
 """Read reports from JSON, and convert the arrays and ids in them."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,20 +12,36 @@ from skgraded._input.words import object_array, plain
 VERSION = 1  # of the layout; docs/json.md states when it increases
 
 
-def read(text_or_path: str | Path, kinds: Collection[str]) -> dict[str, Any]:
-    """Read a report of one of these kinds, from a path or from text that starts with {."""
+Report = TypeVar("Report")
+
+
+def read_report(
+    text_or_path: str | Path, readers: Mapping[str, Callable[[dict[str, Any]], Report]]
+) -> Report:
+    """Read a report from a path, or from text that starts with {, with the reader of its kind.
+
+    Every error names the file.
+    """
     is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
     text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
-    report: dict[str, Any] = json.loads(text)
-    kind, version = report.get("kind"), report.get("version")
-    if kind not in kinds:
-        raise ValueError(f"The JSON must have the kind {' or '.join(kinds)}; got {kind!r}.")
+    source = "The JSON" if is_text else f"{text_or_path}: The JSON"
+    try:
+        written: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        what = "is empty" if not text.strip() else f"is not complete or not valid: {error}"
+        raise ValueError(f"{source} {what}.") from None
+    kind, version = written.get("kind"), written.get("version")
+    if kind is None or kind not in readers:
+        raise ValueError(f"{source} must have the kind {' or '.join(readers)}; got {kind!r}.")
     if version != VERSION:
         raise ValueError(
-            f"The JSON has the version {version!r}, but this version of skgraded reads only "
+            f"{source} has the version {version!r}, but this version of skgraded reads only "
             f"version {VERSION}. Install the newest version of skgraded."
         )
-    return report
+    try:
+        return readers[kind](written)
+    except KeyError as error:
+        raise ValueError(f"{source} of the {kind} has no field {error}.") from None
 
 
 # Arrays and ids ----------------------------------------------------------------------------------
