@@ -18,7 +18,7 @@ EXAMPLES = int(os.environ.get("SKGRADED_EXAMPLES", 60))
     [("without", "letor"), *product(("with Arrow", "without"), sorted({*LINES} - {"letor"}))],
     indirect=["arrow"],
 )
-@pytest.mark.filterwarnings("ignore:.*grades are negative")
+@pytest.mark.filterwarnings("ignore:.*(grades are negative|the rank column is ignored)")
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(rng=st.randoms(use_true_random=False))
 def test_damaged_files_are_read_as_by_plain_python_or_raise_one_error(arrow, kind, rng):
