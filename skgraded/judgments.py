@@ -168,9 +168,14 @@ def scores_of(judgments: Judgments, y_score: Any) -> np.ndarray:
 
 def scores_of_systems(judgments: Judgments, by_argument: dict[str, Any]) -> list[np.ndarray]:
     """Check the scores of several systems like `scores_of`; also compare their row labels."""
-    check_row_labels(by_argument, judgments._labels)
+    check_labels(judgments, by_argument)
     n_rows = judgments.n_rows
     return [door.check_scores(values, n_rows, name) for name, values in by_argument.items()]
+
+
+def check_labels(judgments: Judgments, by_argument: dict[str, Any]) -> None:
+    """Warn if further columns have the row labels of the judgments in a different order."""
+    check_row_labels(by_argument, judgments._labels)
 
 
 # The internal layout ------------------------------------------------------------------------------

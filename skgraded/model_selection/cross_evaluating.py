@@ -120,7 +120,7 @@ def cross_evaluate(
     measures = as_measures(measures)
     check_settings(error_score, progress)
     data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
-    cluster = None if clusters is None else read_clusters(data.judgments, clusters)
+    cluster = None if clusters is None else read_clusters(data.judgments, clusters, "y")
     folds = data.folds(cv, cluster)
     settings = error_score, return_estimator
     calls = [delayed(run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]

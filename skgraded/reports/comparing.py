@@ -271,7 +271,6 @@ def _compare_values(
     if paired.cluster is not None and test is not None and not TESTS[test].accepts_clusters:
         others = [name for name, entry in TESTS.items() if entry.accepts_clusters]
         raise ValueError(f"test={test!r} does not support clusters: use one of {others}.")
-    pairing.warn_of_few_clusters(paired.cluster)
     parts, segments, codes = {None: paired}, None, None
     if by is not None:
         positions = _positions_of_segments(evaluations, by, paired.first)
@@ -284,6 +283,8 @@ def _compare_values(
         n_resamples = enough_resamples(n_tests, level, correction)
     settings = settings._replace(n_resamples=int(n_resamples))
     differences, samples = _summarize_pairs(systems, parts, keys)
+    if paired.cluster is not None:
+        pairing.warn_of_few_clusters(sample.estimate.n_units for sample in samples)
     p = _test_rows(differences, parts, keys, settings, progress)
     means = (
         {"segment": segment, "measure": measure, **row}

@@ -15,6 +15,7 @@ from skgraded._input.words import check_names, plain_list, refuse_repeated
 from skgraded.judgments import (
     Judgments,
     as_judgments,
+    check_labels,
     layout_of,
     scores_of_systems,
     without_unjudged,
@@ -214,12 +215,13 @@ def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
     return list(y_score), {f"y_score {name!r}": values for name, values in y_score.items()}
 
 
-def read_clusters(judgments: Judgments, clusters: Any) -> np.ndarray:
+def read_clusters(judgments: Judgments, clusters: Any, expected: str = "y_true") -> np.ndarray:
     """Return the cluster of each query, given the cluster of each row.
 
     Raise a ValueError if the rows of a query have different clusters.
     """
-    codes, distinct = queries.query_codes(clusters, judgments.n_rows, name="clusters")
+    check_labels(judgments, {"clusters": clusters})
+    codes, distinct = queries.query_codes(clusters, judgments.n_rows, expected, "clusters")
     layout = layout_of(judgments)
     codes = layout.by_query(codes)
     first = codes[layout.starts[:-1]]

@@ -258,7 +258,8 @@ class Evaluation(Report):
         """
         level, method, n_resamples = check_settings(level, method, n_resamples, rng)
         cluster = pairing.number_clusters(self)
-        pairing.warn_of_few_clusters(cluster)
+        if n_clusters := pairing.count_clusters(self):
+            pairing.warn_of_few_clusters(n_clusters.values())
         return {
             name: mean_interval(values, self.weights, level, method, n_resamples, rng, cluster)
             for name, values in self.per_query.items()

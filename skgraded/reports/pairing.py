@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from skgraded._input.queries import query_codes
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import lowest_ids, plain_list
+from skgraded._input.words import counted, lowest_ids, plain_list
 from skgraded.stats.intervals import ROUNDING
 
 if TYPE_CHECKING:
@@ -195,12 +195,12 @@ def refuse_clusters(evaluation: Evaluation, use: str) -> None:
         )
 
 
-def warn_of_few_clusters(cluster: np.ndarray | None) -> None:
-    """Warn if there are too few clusters for reliable intervals and tests."""
-    if cluster is not None and (n := len(np.unique(cluster))) < FEWEST_CLUSTERS:
+def warn_of_few_clusters(n_clusters: Iterable[int]) -> None:
+    """Warn if a mean or a difference has too few clusters for reliable intervals and tests."""
+    if (n := min(n_clusters)) < FEWEST_CLUSTERS:
         warn_user(
-            f"There are only {n} clusters: with fewer than {FEWEST_CLUSTERS}, intervals can be too "
-            "narrow and tests can reject too often."
+            f"There are only {counted(n, 'cluster', 'clusters')} with a value: with fewer than "
+            f"{FEWEST_CLUSTERS}, intervals can be too narrow and tests can reject too often."
         )
 
 

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.linear_model import Ridge
@@ -115,8 +116,19 @@ def test_evaluate_reads_the_cluster_of_each_row():
         sg.evaluate(y, s, qid=qid, clusters=["x", "x", "y", "x", "x", "x"])
     with pytest.raises(ValueError, match="clusters has 5 rows, but y_true has 6"):
         sg.evaluate(y, s, qid=qid, clusters=topic[:5])
-    with pytest.raises(ValueError, match="clusters"):
+    with pytest.raises(ValueError, match="clusters is missing in row 0"):
         sg.evaluate(y, s, qid=qid, clusters=[None, *topic[1:]])
+    rows = pd.Series(topic, index=range(6))
+    with pytest.warns(UserWarning, match="y_true and clusters have the same row labels in a diff"):
+        sg.evaluate(pd.Series(y), s, qid=qid, clusters=rows[[1, 0, 2, 3, 4, 5]])
+
+
+def test_a_series_of_clusters_per_query_is_paired_by_id():
+    clusters = pd.Series({"b": 1, "a": 0})
+    ev = sg.Evaluation(["a", "b"], {"AP": [0.5, 1]}, clusters=clusters)
+    assert ev.clusters.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="The index of clusters lacks the query id 'c'"):
+        sg.Evaluation(["a", "c"], {"AP": [0.5, 1]}, clusters=clusters)
 
 
 def test_an_evaluation_keeps_its_clusters():
@@ -172,6 +184,9 @@ def test_few_clusters_issue_a_warning():
         a.confidence_interval()
         sg.compare({"a": a, "b": b}, test="t")
     assert len(record) == 2 and {warning.filename for warning in record} == {__file__}
+    a, b = draw(60, 20)
+    with pytest.warns(UserWarning, match="only 10 clusters"):
+        sg.compare({"a": a, "b": b}, test="t", by=a.clusters >= 10)
 
 
 @pytest.mark.filterwarnings("ignore:There are only")
