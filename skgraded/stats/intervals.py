@@ -111,9 +111,9 @@ def sum_clusters(values: np.ndarray, cluster: np.ndarray | None) -> np.ndarray:
     """
     if cluster is None:
         return values
-    order = np.argsort(cluster, kind="stable")
-    starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
-    return np.add.reduceat(values[..., order], starts, axis=-1)
+    present = np.flatnonzero(np.bincount(cluster))
+    sums = [np.bincount(cluster, row)[present] for row in np.atleast_2d(values)]
+    return np.array(sums).reshape(*values.shape[:-1], len(present))
 
 
 def mean_interval(
