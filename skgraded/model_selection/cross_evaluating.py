@@ -70,7 +70,8 @@ def cross_evaluate(
         tested more than once gets the mean of its values.
     sample_weight : array-like of shape (n,), optional
         A query's weight in means and intervals is the mean over its rows. The ranker's ``fit``
-        receives the weights only after ``set_fit_request(sample_weight=True)``.
+        also receives the weights if it has this parameter, unless
+        ``set_fit_request(sample_weight=False)``; pipelines and searches require a request.
     clusters : array-like of shape (n,), optional
         Cluster of each row, the same for all rows of a query, as in `evaluate`. An int as `cv` then
         keeps clusters whole; a splitter that splits a cluster issues a warning, because queries of

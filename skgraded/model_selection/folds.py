@@ -16,6 +16,7 @@ from skgraded._input.query_source import (
     QuerySource,
     TableColumn,
     columns_to_remove,
+    estimators_inside,
     parameters_of,
     without_columns,
 )
@@ -23,6 +24,7 @@ from skgraded._input.tables import as_table, check_row_labels, take_rows
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
+from skgraded.boosting.rows import WEIGHT
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
 from skgraded.measures.base import find_undefined
@@ -70,8 +72,10 @@ class RankerOnRows:
                 ranker.set_params(drop=own + self.dropped)
             metadata = {"qid": self._ids_of(rows)}
             if self.sample_weight is not None:
-                metadata["sample_weight"] = self.sample_weight[rows]
-            requested = _requested(ranker, list(metadata))
+                metadata[WEIGHT] = self.sample_weight[rows]
+            requested = _requested(ranker, ["qid"])
+            if _accepts_weights(ranker):
+                requested |= metadata.keys() & {WEIGHT}
             return ranker.fit(
                 take_rows(self.features, rows),
                 take_rows(self.y, rows),
@@ -211,6 +215,23 @@ def _requested(estimator: Any, names: list[str]) -> set[str]:
     if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost estimators
         return set()
     return estimator.get_metadata_routing().consumes("fit", names)
+
+
+def _accepts_weights(estimator: Any) -> bool:
+    """Return whether the ``fit`` method of an estimator should receive weights.
+
+    Weights need no request, but a request that is set decides. Pipelines and searches pass on only
+    what is requested.
+    """
+    if hasattr(estimator, "get_metadata_routing"):
+        routing = estimator.get_metadata_routing()
+        is_set = (
+            not isinstance(routing, MetadataRequest) or routing.fit.requests.get(WEIGHT) is not None
+        )
+        if is_set:
+            return bool(routing.consumes("fit", [WEIGHT]))
+    inside = (adapter_of(inner) for inner, _ in estimators_inside(estimator))
+    return all(WEIGHT in adapter.fit_parameters for adapter in inside)
 
 
 def warn_of_split_clusters(

@@ -223,8 +223,8 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
             Sizes of consecutive queries, in place of `qid`.
         sample_weight : array-like of shape (n,), optional
             A query's weight in means is the mean over its rows. Queries must have equal weights or
-            weight 0, unless ``level=None``. The estimator's ``fit`` receives the weights only after
-            ``set_fit_request(sample_weight=True)``.
+            weight 0, unless ``level=None``. The estimator's ``fit`` also receives the weights, as
+            in `cross_evaluate`.
 
         Returns
         -------

@@ -187,6 +187,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     _fitted_queries: FittedQueries | None  # None if fit received group sizes
+    _is_weighted: bool  # whether fit received sample_weight
     _queries: QuerySource
     _removed_columns: list[TableColumn]  # the query column and the columns in `drop`
     best_iteration_: int
@@ -327,6 +328,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._fitted_queries = (
             FittedQueries(queries, rows.grades, ids_val) if group is None else None
         )
+        self._is_weighted = sample_weight is not None
         rows.X = adapter.readable(rows.X)
         if self.early_stopping or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)

@@ -13,7 +13,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.query_source import QuerySource, warn_of_split_queries
+from skgraded._input.query_source import QuerySource, estimators_inside, warn_of_split_queries
+from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.frames import passed_to_pipeline
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
@@ -59,7 +60,9 @@ def make_ranking_scorer(
         ``scoring=``; higher is better. `sample_weight` and `qid` have shape (n,); a query's weight
         is the mean over its rows. A call without `qid` raises a ValueError, unless the scorer finds
         the queries in X. Split queries issue a `TornQueryWarning`.
-        ``set_score_request(sample_weight=True)`` makes the scorer also request weights.
+        ``set_score_request(sample_weight=True)`` makes the scorer also request weights. Without
+        weights, it issues a UserWarning if a `QueryRanker` was fitted with weights, unless
+        ``set_score_request(sample_weight=False)``.
 
     Raises
     ------
@@ -115,6 +118,8 @@ class RankingScorer:
         source, passed = before_steps(source, X)
         qid = source.queries_of(passed, "The scorer", qid)
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
+        if sample_weight is None and self._request.score.requests["sample_weight"] is not False:
+            _warn_of_missing_weights(estimator)
         warn_of_row_ids(judgments.sizes)
         ids, layout = judgments.query_ids, layout_of(judgments)
         warn_of_split_queries(estimator, X, source, ids, layout, passed is not X)
@@ -158,6 +163,18 @@ def named_measures(measure: Any) -> dict[str, Measure]:
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
+
+
+def _warn_of_missing_weights(estimator: Any) -> None:
+    """Warn if a QueryRanker was fitted with weights, because the scorer received none."""
+    if any(getattr(inner, "_is_weighted", False) for inner, _ in estimators_inside(estimator)):
+        warn_user(
+            "The ranker was fitted with sample_weight, but the scorer received no weights, so all "
+            "queries have the same weight in the score. With routing, pass sample_weight after "
+            "scorer.set_score_request(sample_weight=True); without, cross_evaluate and "
+            "RacingSearchCV weight both. If the score should not be weighted, use "
+            "scorer.set_score_request(sample_weight=False)."
+        )
 
 
 def before_steps(source: QuerySource, X: Any) -> tuple[QuerySource, Any]:

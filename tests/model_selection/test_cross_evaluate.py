@@ -17,6 +17,7 @@ from sklearn.model_selection import (
     LeaveOneGroupOut,
     PredefinedSplit,
 )
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from table_kinds import FRAMES, TABLES, toy_data
@@ -204,21 +205,37 @@ class RecordsWeights(Ridge):
         return super().fit(X, y)
 
 
-def test_weights_count_in_means_and_reach_a_fit_that_requests_them(ranking, of_ridge):
-    X, y, qid = ranking
-    weight = np.where(qid % 2, 1.0, 3.0)
+def weighted_rankers():
+    """Yield a ranker, and whether its fit receives weights."""
     with sklearn.config_context(enable_metadata_routing=True):
         requesting = RecordsWeights().set_fit_request(sample_weight=True)
+        refusing = RecordsWeights().set_fit_request(sample_weight=False)
+    yield from [(RecordsWeights(), True), (requesting, True), (refusing, False)]
+    yield from [(make_pipeline(RecordsWeights()), False), (make_pipeline(requesting), True)]
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_reach_the_fit_and_the_means(ranking, of_ridge, routing):
+    X, y, qid = ranking
+    weight = np.where(qid % 2, 1.0, 3.0)
     settings = {"qid": qid, "cv": 4, "return_estimator": True, "sample_weight": weight}
-    for ranker in (requesting, RecordsWeights()):
-        cv = sg.cross_evaluate(ranker, X, y, **settings)
+    for ranker, is_weighted in weighted_rankers():
+        with sklearn.config_context(enable_metadata_routing=routing):
+            cv = sg.cross_evaluate(ranker, X, y, **settings)
         np.testing.assert_array_equal(cv.weights, np.where(cv.query_ids % 2, 1.0, 3.0))
         assert_same_values(cv, of_ridge)
         mean = np.average(cv.per_query["MuAP"], weights=cv.weights)
         assert cv.mean()["MuAP"] == pytest.approx(mean)
         for fitted, (train, _) in zip(cv.estimators, GroupKFold(4).split(X, y, qid), strict=True):
-            expected = weight[train] if ranker is requesting else None
-            np.testing.assert_array_equal(fitted.weights_, expected)
+            last = getattr(fitted, "steps", [("", fitted)])[-1][1]
+            np.testing.assert_array_equal(last.weights_, weight[train] if is_weighted else None)
+
+
+def test_a_ranker_without_weights_inside_a_query_ranker_is_fitted_without_weights(ranking):
+    X, y, qid = ranking
+    settings, ranker = {"qid": qid, "cv": 4}, sg.QueryRanker(KNeighborsRegressor())
+    weighted = sg.cross_evaluate(ranker, X, y, sample_weight=1.0 + qid, **settings)
+    assert_same_values(weighted, sg.cross_evaluate(ranker, X, y, **settings))
 
 
 # Failing folds -----------------------------------------------------------------------------------

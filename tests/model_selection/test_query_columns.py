@@ -164,9 +164,11 @@ def test_no_estimator_is_fitted_on_the_columns_of_the_splitter(kind):
     splits = list(by_day.split(table))
     settings = {"sample_weight": WEIGHT, "measures": "ndcng@10"}
     expected = sg.cross_evaluate(Ridge(), X, Y, qid=QID, cv=splits, **settings)
+    with sklearn.config_context(enable_metadata_routing=True):
+        requesting = Ridge().set_fit_request(sample_weight=True)
     for ranker in (
         Ridge(),
-        make_pipeline(FunctionTransformer(), Ridge()),
+        make_pipeline(FunctionTransformer(), requesting),
         sg.QueryRanker(Ridge()),
         sg.QueryRanker(Ridge(), qid=query),
         sg.QueryRanker(Ridge(), qid=query, drop=[day]),

@@ -160,6 +160,8 @@ def test_without_a_level_unequal_weights_count_in_means(data):
         fitted.best_estimator_, X, y, qid=qid, measures="ndcng@10", cv=6, sample_weight=weights
     )
     assert fitted.best_score_ == pytest.approx(values.mean()["NDCNG@10"], rel=1e-9)
+    ridge = Ridge(**fitted.best_estimator_.estimator.get_params()).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(fitted.best_estimator_.coef_, ridge.coef_)
     frame = fitted.comparison_.to_frame()
     assert frame["p_value"].isna().all()
     means = fitted.cv_results_["mean_test_score"]

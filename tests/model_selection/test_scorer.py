@@ -178,3 +178,14 @@ def test_requests_change_only_the_scorer_itself(routing):
     assert requests_of(scorer) == {"qid": True, "sample_weight": True}
     scorer.set_score_request(qid="queries")
     assert requests_of(scorer) == {"qid": "queries", "sample_weight": True}
+
+
+def test_a_scorer_without_weights_warns_if_the_ranker_was_fitted_with_weights():
+    X, fit = as_column(SCORES), sg.QueryRanker(LinearRegression()).fit
+    ranker, weight = fit(as_column(SCORES), GRADES, qid=QID, sample_weight=QID == "b"), QID == "b"
+    scorer = sg.make_ranking_scorer("rr")
+    with pytest.warns(UserWarning, match="fitted with sample_weight, but the scorer received no"):
+        scorer(ranker, X, GRADES, qid=QID)
+    scorer(ranker, X, GRADES, qid=QID, sample_weight=weight)
+    scorer.set_score_request(sample_weight=False)(ranker, X, GRADES, qid=QID)
+    sg.make_ranking_scorer("rr")(fit(X, GRADES, qid=QID), X, GRADES, qid=QID)
