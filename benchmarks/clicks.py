@@ -1,7 +1,8 @@
-"""Clicks as judgments: position bias, gains, preferences and training.
+"""Clicks as judgments: position bias, comparisons, gains, preferences and training.
 
 python benchmarks/clicks.py bias
 python benchmarks/clicks.py coverage [--repetitions 500]
+python benchmarks/clicks.py verdicts [--repetitions 56]
 python benchmarks/clicks.py gains | preferences | training [--seeds 20]
 
 All logs are simulated by `make_clicks`, so the truth is known.
@@ -16,8 +17,8 @@ from lightgbm import Dataset, LGBMRanker, train
 from scipy.stats import kendalltau
 
 import skgraded as sg
-from skgraded import clicks
 from skgraded.lightgbm import objective
+from skgraded.stats.position_bias import METHODS
 
 ETAS = (0.5, 1, 2)
 N_POSITIONS = 10
@@ -26,7 +27,7 @@ N_POSITIONS = 10
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=list(PARTS))
-    parser.add_argument("--repetitions", type=int, default=500, help="of coverage")
+    parser.add_argument("--repetitions", type=int, help="of coverage and verdicts")
     parser.add_argument("--seeds", type=int, default=20)
     args = parser.parse_args()
     PARTS[args.part](args)
@@ -47,8 +48,8 @@ def log_of(y, scores, qid, eta, n_sessions, seed, **settings):
     )
 
 
-def bias_of(log, **settings):
-    return sg.position_bias(log.clicked, log.position, qid=log.qid, item=log.item, **settings)
+def click_log(columns, session="session"):
+    return sg.ClickLog("clicked", "position", qid="qid", item="item", session=session, data=columns)
 
 
 # Position bias -----------------------------------------------------------------------------------
@@ -60,21 +61,22 @@ def bias(args):
     for eta in ETAS:
         log = log_of(*world(0), eta, 200_000, 0)
         for method in ("all_pairs", "adjacent_chain", "pivot"):
-            estimate = bias_of(log, method=method, n_resamples=0).examination
+            estimate = click_log(log).position_bias(method, n_resamples=0).examination
             print(f"| {eta} | {method} | {np.abs(estimate - log.examination).max():.3f} |")
 
 
 def coverage(args):
     """Coverage of the 95 % intervals of logs with few queries, without sessions."""
     warnings.simplefilter("ignore")
-    clicks.MIN_UNITS = dict.fromkeys(clicks.MIN_UNITS, 1)  # all intervals
+    METHODS.update(dict.fromkeys(METHODS, 1))  # all intervals
+    repetitions = args.repetitions or 500
     sizes = (3, 10, 15, 20, 50)
     print(f"| method | {' | '.join(map(str, sizes))} |\n| --- |{' ---: |' * len(sizes)}")
     for method in ("all_pairs", "adjacent_chain", "pivot"):
         cells = []
         for n_queries in sizes:
             covered, known = np.array(
-                [few_queries(seed, n_queries, method) for seed in range(args.repetitions)]
+                [few_queries(seed, n_queries, method) for seed in range(repetitions)]
             ).T
             mean = covered.sum() / known.sum()
             error = np.linalg.norm(covered - mean * known) / known.sum()
@@ -85,9 +87,93 @@ def coverage(args):
 def few_queries(seed, n_queries, method):
     """Return how many intervals cover the truth, and how many intervals there are."""
     log = log_of(*world(seed, n_queries), 1, 2000, seed)
-    truth, frame = log.examination[1:], bias_of(log, method=method, rng=seed).to_frame()[1:]
+    bias = click_log(log, session=None).position_bias(method, rng=seed)
+    truth, frame = log.examination[1:], bias.to_frame()[1:]
     covered = (frame["ci_low"] <= truth) & (truth <= frame["ci_high"])
     return covered.sum(), frame["ci_low"].notna().sum()
+
+
+# Comparisons -------------------------------------------------------------------------------------
+
+SIZES = ((100, 4_000), (200, 10_000), (500, 20_000))  # queries and sessions
+NOISE = {"old": 1.5, "equal": 1.5, "better": 1.0}  # standard deviations of the rankers' errors
+SHARES = (("1/3", 1, 2), ("4/5", 4, 1))  # sessions of the old ranker, and of how many others
+
+
+def verdicts(args):
+    """False verdicts for two equal rankers, and coverage of the intervals of `ClickLog.compare`.
+
+    The scores of the two rankers have the same distribution. Only one of them produced a part of
+    the log, from 1/3 to 4/5 of the sessions.
+    """
+    repetitions, truth, frames = args.repetitions or 56, true_means(), []
+    names = (
+        "p < .05",
+        "p < .05, fixed bias",
+        "coverage, means",
+        "coverage, differences",
+        "no limits",
+    )
+    print(f"| old ranker's sessions | η | model | logs | {' | '.join(names)} |")
+    print(f"| --- | ---: | --- |{' ---: |' * (1 + len(names))}")
+    settings = [(share, eta, "position") for share in SHARES for eta in ETAS]
+    for i, (share, eta, model) in enumerate([*settings, (SHARES[1], 1, "trust")]):
+        rows = [
+            one_log(seed, size, share, eta, model, truth)
+            for j, size in enumerate(SIZES)
+            for seed in 1000 * (3 * i + j) + np.arange(repetitions)
+        ]
+        frames.append(pd.DataFrame(rows))
+        print_shares(f"{share[0]} | {eta} | {model}", frames[-1])
+    print_shares("all | | position", pd.concat(frames[:-1]))
+
+
+def print_shares(name, frame):
+    shares = " | ".join(f"{100 * share:.1f} %" for share in frame.mean())
+    print(f"| {name} | {len(frame)} | {shares} |", flush=True)
+
+
+def scores_of(y, noise, rng):
+    return y + rng.normal(0, noise, size=y.size)
+
+
+def true_means():
+    """Mean DCG of the attractiveness for each ranker, from many queries."""
+    rng = np.random.RandomState(0)
+    y, qid = rng.randint(0, 5, size=10**7), np.repeat(np.arange(10**6), N_POSITIONS)
+    attraction, dcg = 0.1 + 0.9 * (2.0**y - 1) / 15, sg.DCG(gain="linear")
+    means = {noise: dcg(attraction, scores_of(y, noise, rng), qid=qid) for noise in (1.0, 1.5)}
+    return np.array([means[noise] for noise in NOISE.values()])
+
+
+def one_log(seed, size, share, eta, model, truth):
+    """Return whether the verdict is false, and which intervals contain the truth."""
+    rng = np.random.RandomState(seed)
+    (n_queries, n_sessions), (_, times, n_others) = size, share
+    y, qid = (
+        rng.randint(0, 5, N_POSITIONS * n_queries),
+        np.repeat(np.arange(n_queries), N_POSITIONS),
+    )
+    systems = {name: scores_of(y, noise, rng) for name, noise in NOISE.items()}
+    shown = [systems["old"]] * times + [scores_of(y, 1.5, rng) for _ in range(n_others)]
+    columns = log_of(y, shown, qid, eta, n_sessions, seed, model=model)
+    log, settings = click_log(columns), {"n_resamples": 50, "rng": seed}
+    scores = {name: values[columns.item] for name, values in systems.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # too few clicks: the limits are nan
+        table = log.compare(scores, **settings)
+    bias = log.position_bias(n_resamples=0)
+    fixed = log.compare(scores, bias=bias, **settings)
+    has_limits, gaps, later = table["ci_low"].notna().all(), truth[1:] - truth[0], table[1:]
+    means = (table["ci_low"] <= truth) & (truth <= table["ci_high"])
+    differences = (later["difference_low"] <= gaps) & (gaps <= later["difference_high"])
+    return {
+        "equal": table["p_value"][1] < 0.05 if has_limits else np.nan,
+        "fixed": fixed["p_value"][1] < 0.05,
+        "means": means.mean() if has_limits else np.nan,
+        "differences": differences.mean() if has_limits else np.nan,
+        "no limits": not has_limits,
+    }
 
 
 # Gains -------------------------------------------------------------------------------------------
@@ -105,14 +191,15 @@ def gains(args):
     attraction = 0.1 + 0.9 * (2.0**y - 1) / 15
     new = y + np.random.RandomState(1).normal(0, 1, size=y.size)
     log = log_of(y, scores, qid, 1, 200_000, 0)
-    estimate = bias_of(log, n_resamples=0)
+    clicks = click_log(log)
+    estimate = clicks.position_bias(n_resamples=0)
     rows = {}
     for name, grades in (
         ("attractiveness of the shown documents", attraction[log.item]),
         ("raw clicks", log.clicked),
-        ("clicks / true examination", sg.click_grades(log.clicked, log.position, log.examination)),
-        ("clicks / estimated examination", sg.click_grades(log.clicked, log.position, estimate)),
-        ("the same, clip=5", sg.click_grades(log.clicked, log.position, estimate, clip=5)),
+        ("clicks / true examination", clicks.grades(log.examination)),
+        ("clicks / estimated examination", clicks.grades(estimate)),
+        ("the same, clip=5", clicks.grades(estimate, clip=5)),
     ):
         ev = sg.evaluate(grades, new[log.item], qid=log.session, measures=measures)
         rows[name] = {
@@ -133,15 +220,8 @@ def preferences(args):
     truth = {name: sg.evaluate(y, s, qid=qid).mean()["NDCNG@10"] for name, s in systems.items()}
     log = log_of(y, scores, qid, 1, 3_000, 0)
     table = {"NDCNG@10 by grades": truth}
-    for rule in (
-        "click_skip_above",
-        "last_click_skip_above",
-        "click_skip_previous",
-        "click_no_click_next",
-    ):
-        pairs, session = sg.datasets.click_preferences(
-            log.clicked, log.position, session=log.session, item=log.item, rule=rule
-        )
+    for rule in ("click_skip_above", "last_click_skip_above"):
+        pairs, session = click_log(log).preferences(rule)
         shown = {s: log.item[log.session == s] for s in np.unique(session)}
         table[rule] = {
             name: sg.evaluate_preferences(
@@ -187,9 +267,9 @@ def trained(seed):
     log = sg.datasets.make_clicks(
         y[fit], [s[fit] for s in logged], qid[fit], 6_000, random_state=seed
     )
-    estimate = bias_of(log, n_resamples=0)
+    clicks = click_log(log)
     rows, sessions = X[fit][log.item], log.session
-    weighted = sg.click_grades(log.clicked, log.position, estimate, clip=20)
+    weighted = clicks.grades(clicks.position_bias(n_resamples=0), clip=20)
     settings = {
         "n_estimators": 100,
         "num_leaves": 7,
@@ -248,6 +328,7 @@ def trained(seed):
 PARTS = {
     "bias": bias,
     "coverage": coverage,
+    "verdicts": verdicts,
     "gains": gains,
     "preferences": preferences,
     "training": training,

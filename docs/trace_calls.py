@@ -58,15 +58,18 @@ def six_calls(folder):
     data = lightgbm.Dataset(X, y, group=np.bincount(qid)).construct()
     metric = eval_metric("ndcng@10")
     systems = sg.evaluate(y, {"old": scores, "new": scores + X[:, 8]}, qid=qid)
-    log = sg.datasets.make_clicks(y, [scores, X[:, 8]], qid, n_sessions=500, random_state=0)
-    columns = {"qid": log.qid, "item": log.item, "session": log.session, "n_resamples": 20}
+    log = sg.datasets.make_clicks(y, [scores, X[:, 8]], qid, n_sessions=5_000, random_state=0)
+    columns = {"qid": log.qid, "item": log.item, "session": log.session}
+    rankers = {"old": scores[log.item], "new": X[log.item, 8]}
     return {
         "a measure": lambda: sg.NDCNG(k=10)(y, scores, qid=qid),
         "files": lambda: sg.evaluate_runs(f"{folder}/qrels", [f"{folder}/a.run"]),
         "a search": lambda: search.fit(frame, y),
         "a metric": lambda: metric(scores, data),
         "a comparison": lambda: sg.compare(systems, rng=0).to_html(),
-        "clicks": lambda: sg.position_bias(log.clicked, log.position, rng=0, **columns),
+        "clicks": lambda: sg.ClickLog(log.clicked, log.position, **columns).compare(
+            rankers, n_resamples=20, rng=0
+        ),
     }
 
 

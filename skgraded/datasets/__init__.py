@@ -1,13 +1,12 @@
 """Readers and generators for ranking data sets."""
 
-from skgraded.datasets.click_logs import click_preferences, make_clicks
 from skgraded.datasets.generators import make_ranking, make_swapped_rankings
 from skgraded.datasets.join import join_judgments, join_run
 from skgraded.datasets.letor import read_letor
+from skgraded.datasets.simulated_clicks import make_clicks
 from skgraded.datasets.trec import read_qrels, read_run
 
 __all__ = [
-    "click_preferences",
     "join_judgments",
     "join_run",
     "make_clicks",

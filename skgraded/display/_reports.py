@@ -482,12 +482,12 @@ class PositionBiasDisplay(Display):
 
     @classmethod
     def from_bias(cls, bias: PositionBias, *, ax: Any = None, line_kw: Style = None) -> Self:
-        """Plot the result of `position_bias`.
+        """Plot the result of `ClickLog.position_bias`.
 
         Parameters
         ----------
         bias : PositionBias
-            Result of `position_bias`.
+            Result of `ClickLog.position_bias`.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default, the axes of a new figure.
         line_kw : dict, optional

@@ -14,6 +14,7 @@ from skgraded.measures.preferences import edrc_per_query
 
 X, Y, QID = sg.datasets.make_ranking(n_queries=12, n_documents=5, random_state=0)
 N = len(Y)
+ROWS = np.arange(N)
 ORDER = np.random.default_rng(1).permutation(N)
 INDEXES = {
     "strings": [f"r{i}" for i in range(N)],
@@ -75,6 +76,18 @@ CALLS = {  # (function, the arguments that differ, the column that is shuffled)
     "make_clicks": (
         lambda c: sg.datasets.make_clicks(c.y, [X[:, 0], c.s], c.q, n_sessions=2, random_state=0),
         ("y_true", "y_scores[1]"),
+        "s",
+    ),
+    "ClickLog": (
+        lambda c: sg.ClickLog(c.y > 0, 1 + QID, qid=c.q),
+        ("clicked", "qid"),
+        "q",
+    ),
+    "ClickLog.compare": (
+        lambda c: sg.ClickLog(c.y > 0, 1 + QID, qid=c.y, item=ROWS, session=ROWS).compare(
+            {"a": X[:, 0], "b": c.s}, bias=np.ones(N), clusters="session", n_resamples=0
+        ),
+        ("clicked", "y_scores['b']"),
         "s",
     ),
     "a curve": (lambda c: cutoff_curve(c.y, c.s, qid=c.q), ("y_true", "y_score"), "s"),

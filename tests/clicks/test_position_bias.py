@@ -26,11 +26,16 @@ def simulated(eta=1.0, n_queries=300, n_sessions=20_000, n_rankers=3, seed=0):
     )
 
 
-def bias_of(log, **settings):
-    settings = {"session": log["session"], "rng": 0, "n_resamples": 20} | settings
-    return sg.position_bias(
-        log["clicked"], log["position"], qid=log["qid"], item=log["item"], **settings
-    )
+def bias_of(columns, session="session", **settings):
+    names = {"clicked": "clicked", "position": "position", "qid": "qid", "item": "item"}
+    log = sg.ClickLog(**names, session=session, data=columns)
+    return log.position_bias(**{"rng": 0, "n_resamples": 20} | settings)
+
+
+def bias_of_items(clicked, position, n_resamples=0, **columns):
+    """The bias estimated from documents of one query."""
+    columns = {"qid": [0] * len(position), "item": ["a"] * len(position)} | columns
+    return sg.ClickLog(clicked, position, **columns).position_bias(n_resamples=n_resamples)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +106,7 @@ def test_intervals_cover_the_truth(unit):
     covered = []
     for seed in range(12):
         log = simulated(1.0, 100, 4_000, seed=seed)
-        frame = bias_of(log, session=unit and log.session, n_resamples=100).to_frame()
+        frame = bias_of(log, unit, n_resamples=100).to_frame()
         low, high = frame["ci_low"], frame["ci_high"]
         covered.append((low <= log.examination) & (log.examination <= high))
     assert np.mean(covered) > 0.9
@@ -111,20 +116,10 @@ def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame):
     expected = bias_of(log, session=None)
     counted = frame.groupby(["qid", "item", "position"], sort=False)["clicked"]
     counted = counted.agg(["sum", "size"]).reset_index()
-    same = sg.position_bias(
-        "sum",
-        "position",
-        qid="qid",
-        item="item",
-        n_impressions="size",
-        level=Fraction(95, 100),
-        rng=0,
-        n_resamples=20,
-        data=counted,
-    )
-    columns = {"clicked": "clicked", "position": "position", "qid": "qid", "item": "item"}
-    reports = [same] + [
-        sg.position_bias(**columns, data=data, rng=0, n_resamples=20)
+    names = {"position": "position", "qid": "qid", "item": "item"}
+    same = sg.ClickLog("sum", n_impressions="size", data=counted, **names)
+    logs = [same] + [
+        sg.ClickLog("clicked", data=data, **names)
         for data in (
             frame,
             pl.from_pandas(frame),
@@ -132,8 +127,11 @@ def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame):
             frame.assign(item=frame["item"].astype(str)),
         )
     ]
-    for report in reports:
-        pd.testing.assert_frame_equal(report.to_frame(), expected.to_frame(), rtol=1e-9)
+    for other in logs:
+        bias = other.position_bias(level=Fraction(95, 100), n_resamples=20, rng=0)
+        pd.testing.assert_frame_equal(bias.to_frame(), expected.to_frame(), rtol=1e-9)
+    grades = counted.assign(y=same.grades(expected))["y"].sum()
+    assert grades == pytest.approx(logs[1].grades(expected).sum(), rel=1e-9)
 
 
 def test_positions_without_interventions_have_no_estimate():
@@ -144,10 +142,8 @@ def test_positions_without_interventions_have_no_estimate():
     assert not bias.to_frame()["n_interventions"].any()
     # "b" moves between 1 and 2, "d" between 5 and 6: no chain connects 5 and 6 with 1.
     with pytest.warns(UserWarning, match="2 of 4 positions have no estimate .*: 5, 6"):
-        bias = sg.position_bias(
-            [1, 1, 1, 1], [1, 2, 5, 6], qid=[0] * 4, item=["b", "b", "d", "d"], n_resamples=0
-        )
-    assert bias.to_frame()["n_impressions"].tolist() == [1, 1, 0, 0, 1, 1]
+        bias = bias_of_items([1, 1, 1, 1, 0], [1, 2, 5, 6, 1], item=["b", "b", "d", "d", "e"])
+    assert bias.to_frame()["n_impressions"].tolist() == [2, 1, 0, 0, 1, 1]
     assert bias.to_frame()["n_interventions"].tolist() == [1, 1, 0, 0, 1, 1]
     assert bias.examination[:2].tolist() == pytest.approx([1, 1]) and len(bias.examination) == 6
 
@@ -155,20 +151,20 @@ def test_positions_without_interventions_have_no_estimate():
 def test_an_impression_has_one_click_or_none():
     # Document "a" at positions 1 and 2, four impressions each: three with a click, and one.
     position, clicked = np.repeat([1, 2], 4), np.array([1, 1, 1, 0, 1, 0, 0, 0])
-    counts = np.array([2, 37.5, 0.5, 0, 9, 0, 0, 0])  # clicks, or seconds of dwell time
-    for values in (clicked, clicked > 0, counts):
-        bias = sg.position_bias(values, position, qid=[0] * 8, item=["a"] * 8, n_resamples=0)
+    times = np.array([2, 37.5, 0.5, 0, 9, 0, 0, 0])  # clicks, or seconds of dwell time
+    for values in (clicked, clicked > 0, times):
+        bias = bias_of_items(values, position)
         np.testing.assert_allclose(bias.examination, [1, 1 / 3], rtol=1e-5)
         assert bias.to_frame()["click_rate"].tolist() == [3 / 4, 1 / 4]
-        grades = sg.click_grades(values, position, [1, 0.5])
+        grades = sg.ClickLog(values, position).grades([1, 0.5])
         assert grades.tolist() == [1, 1, 1, 0, 1 / 0.5, 0, 0, 0]
     # Rows of a counted log are summed, also if there are several for a document and position.
-    counted = {"n_impressions": [3, 1, 4]}
-    bias = sg.position_bias(
-        [2, 1, 1], [1, 1, 2], qid=[0] * 3, item=["a"] * 3, n_resamples=0, **counted
-    )
+    clicked, position, n_impressions = [2, 1, 1], [1, 1, 2], [3, 1, 4]
+    bias = bias_of_items(clicked, position, n_impressions=n_impressions)
     np.testing.assert_allclose(bias.examination, [1, 1 / 3], rtol=1e-5)
-    assert sg.click_grades([2, 1, 1], [1, 1, 2], [1, 0.5], **counted).tolist() == [2, 1, 1 / 0.5]
+    counted = sg.ClickLog(clicked, position, n_impressions=n_impressions)
+    assert counted.grades([1, 0.5]).tolist() == [2, 1, 1 / 0.5]
+    assert repr(counted) == "ClickLog(8 impressions, 4 of them with a click)"
 
 
 def few_queries(n_queries, n_others=0):
@@ -176,14 +172,13 @@ def few_queries(n_queries, n_others=0):
     qid = np.append(np.repeat(np.arange(n_queries), 2), n_queries + np.arange(n_others))
     position = np.append(np.tile([1, 2], n_queries), np.ones(n_others, int))
     n_clicks = np.where(position == 1, 6, 2 + qid % 3)
-    return {
-        "clicked": n_clicks,
-        "position": position,
-        "qid": qid,
-        "item": np.zeros(len(qid)),
-        "n_impressions": np.full(len(qid), 10),
-        "rng": 0,
-    }
+    return sg.ClickLog(
+        n_clicks,
+        position,
+        qid=qid,
+        item=np.zeros(len(qid)),
+        n_impressions=np.full(len(qid), 10),
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,79 +188,42 @@ def test_intervals_of_few_queries_are_unknown(method, needed):
     for n_queries, n_others in ((1, 0), (3, 0), (needed - 1, 500)):
         message = f"only {n_queries} queries show documents at several positions.*than {needed} are"
         with pytest.warns(UserWarning, match=message):
-            bias = sg.position_bias(**few_queries(n_queries, n_others), method=method)
+            bias = few_queries(n_queries, n_others).position_bias(method, rng=0)
         assert bias.to_frame()[["ci_low", "ci_high"]].isna().all(axis=None)
         assert bias.examination[1] > 0.2
-    row = sg.position_bias(**few_queries(needed), method=method).to_frame().iloc[1]
+    row = few_queries(needed).position_bias(method, rng=0).to_frame().iloc[1]
     assert row["ci_low"] < row["examination"] < row["ci_high"]
-    sg.position_bias(**few_queries(1), method=method, n_resamples=0)  # no interval was requested
+    few_queries(1).position_bias(method, n_resamples=0)  # no interval was requested
 
 
 def test_a_row_of_a_counted_log_of_random_rankings_is_no_sample():
+    log = sg.ClickLog([60, 20], [1, 2], n_impressions=[100, 100])
     with pytest.warns(UserWarning, match="only 2 rows show"):
-        bias = sg.position_bias([60, 20], [1, 2], n_impressions=[100, 100], method="randomized")
+        bias = log.position_bias("randomized")
     assert bias.examination[1] == pytest.approx(20 / 60)
     assert bias.to_frame()["ci_low"].isna().all()
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "message"),
+    ("settings", "error", "message"),
     [
-        (
-            {"position": [0, 1]},
-            ValueError,
-            "got 0 in row 0. If positions start at 0, pass position",
-        ),
-        ({"position": [1.5, 1]}, ValueError, "integers from 1 .*got 1.5 in row 0"),
-        ({"position": [1, np.nan]}, ValueError, "got nan in row 1"),
-        ({"position": [1, 10**9]}, ValueError, "to 10,000,000; got 1e"),
-        ({"position": [2, 3]}, ValueError, "Position 1 has no impressions"),
-        ({"clicked": [0, 1]}, ValueError, "Position 1 has no clicks"),
-        ({"clicked": [-1, 1]}, ValueError, "≥ 0; got -1 in row 0"),
-        ({"clicked": [1]}, ValueError, "clicked has 1 rows, but position has 2"),
-        ({"qid": None}, ValueError, "method='all_pairs' requires qid"),
-        (
-            {"n_impressions": [2, 0]},
-            ValueError,
-            "n_impressions must contain .* ≥ 1; got 0 in row 1",
-        ),
-        (
-            {"n_impressions": [2.5, 1]},
-            ValueError,
-            "n_impressions must contain integers .*; got 2.5",
-        ),
-        (
-            {"n_impressions": [1, 1], "clicked": [1, 2]},
-            ValueError,
-            r"clicked must .* ≤ n_impressions; got 2 in row 1. Count them with count_if\(clicks > 0\)",
-        ),
-        (
-            {"n_impressions": [9, 9], "clicked": [1.5, 1]},
-            ValueError,
-            "an integer .*; got 1.5 in row 0",
-        ),
         ({"method": "chain"}, ValueError, "method must be one of"),
         ({"level": 1}, ValueError, "level must be"),
         ({"rng": "a"}, TypeError, "rng"),
         ({"n_resamples": -1}, ValueError, "n_resamples"),
-        ({"item": ["a", None]}, ValueError, "item is missing in row 1"),
-        (
-            {"clicked": "clicked"},
-            TypeError,
-            "Argument clicked must .* pass the table with data=...",
-        ),
-        (
-            {"data": {}},
-            TypeError,
-            "If data is passed, clicked must be the name of a column; got list",
-        ),
     ],
     ids=str,
 )
-def test_invalid_input_raises_one_clear_error(changes, error, message):
-    settings = {"clicked": [1, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "a"], **changes}
+def test_invalid_settings_raise_one_clear_error(settings, error, message):
+    log = sg.ClickLog([0, 1], [1, 2], qid=[0, 0], item=["a", "a"])
     with pytest.raises(error, match=message):
-        sg.position_bias(**settings)
+        log.position_bias(**settings)
+    with pytest.raises(ValueError, match="Position 1 has no clicks"):
+        log.position_bias()
+    with pytest.raises(ValueError, match="Position 1 has no impressions"):
+        bias_of_items([0, 1], [2, 3])
+    with pytest.raises(ValueError, match="method='all_pairs' requires qid: pass qid= to ClickLog"):
+        sg.ClickLog([0, 1], [1, 2], item=["a", "a"]).position_bias()
 
 
 # Grades ------------------------------------------------------------------------------------------
@@ -284,7 +242,7 @@ def test_clicks_divided_by_examination_estimate_sums_without_bias():
         name: dcg(grades, new[log.item], **settings)
         for name, grades in (
             ("raw", log.clicked),
-            ("weighted", sg.click_grades(log.clicked, log.position, bias)),
+            ("weighted", sg.ClickLog(log.clicked, log.position).grades(bias)),
         )
     }
     attraction = 0.1 + 0.9 * (2.0**y - 1) / 3
@@ -299,11 +257,19 @@ def test_weights_are_reciprocal_and_may_be_clipped(log):
     np.testing.assert_allclose(bias.weights([1, 3]), 1 / bias.examination[[0, 2]])
     assert bias.weights([10, 1], clip=2).tolist() == [2, 1]
     assert np.isnan(bias.weights([11])).all()
-    grades = sg.click_grades([0, 1, 0], [1, 3, 99], bias)
+    grades = sg.ClickLog([0, 1, 0], [1, 3, 99]).grades(bias)
     assert grades.tolist() == [0, 1 / bias.examination[2], 0]
-    with pytest.raises(ValueError, match="Row 1 has a click at position 99, whose examination is"):
-        sg.click_grades([0, 1], [1, 99], bias)
-    with pytest.raises(ValueError, match="Row 0 has a click at position 2"):
-        sg.click_grades([1], [2], [1, 0.0])
-    with pytest.raises(ValueError, match="clip must be a finite number ≥ 1"):
-        sg.click_grades([1], [1], [1.0], clip=0.5)
+
+
+@pytest.mark.parametrize(
+    ("position", "settings", "message"),
+    [
+        (99, {"bias": [1.0]}, "Row 1 has a click at position 99, whose examination is unknown or"),
+        (2, {"bias": [1, 0.0]}, "Row 1 has a click at position 2"),
+        (2, {"bias": [1, -0.5]}, "bias must contain finite numbers ≥ 0, or nan; got -0.5 in row 1"),
+        (1, {"bias": [1.0], "clip": 0.5}, "clip must be a finite number ≥ 1"),
+    ],
+)
+def test_clicks_without_a_weight_are_refused(position, settings, message):
+    with pytest.raises(ValueError, match=message):
+        sg.ClickLog([0, 1], [1, position]).grades(**settings)

@@ -1,0 +1,165 @@
+"""The columns of a log: one row per impression, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded._input.door import column
+from skgraded._input.queries import query_codes
+from skgraded._input.words import plain_list
+from skgraded._kernels import layout
+from skgraded.datasets.entries import repeated_keys
+
+MAX_POSITION = 10**7  # larger numbers are not positions, but ids or times
+IDS = ("session", "qid", "item")
+
+
+def read_positions(position: ArrayLike) -> np.ndarray:
+    """Return the checked positions as integers from 0."""
+    places = column(position, "position")
+    refuse_invalid(
+        places,
+        (places >= 1) & (places <= MAX_POSITION) & (places == np.floor(places)),
+        f"position must contain integers from 1 to {MAX_POSITION:,}",
+        " If positions start at 0, pass position + 1." * bool(places.min() == 0),
+    )
+    return places.astype(np.int64) - 1
+
+
+def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: str = "") -> None:
+    """Raise a ValueError that states the rule and the first invalid value."""
+    if not is_valid.all():
+        row = int(np.argmin(is_valid))
+        raise ValueError(f"{rule}; got {values[row]:g} in row {row}.{advice}")
+
+
+def number_together(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Number the distinct combinations of the codes of several columns."""
+    numbers = columns[0]
+    for codes in columns[1:]:
+        numbers, *_ = layout.number_by_appearance(numbers * (codes.max() + 1) + codes)
+    return numbers
+
+
+@dataclass(frozen=True)
+class Impressions:
+    """The checked columns of a log; each row is one impression, or several in a counted log."""
+
+    clicks: np.ndarray  # number of impressions with a click in each row
+    impressions: np.ndarray  # number of impressions in each row
+    is_counted: bool
+    places: np.ndarray  # positions, from 0
+    n_positions: int
+    codes: dict[str, np.ndarray]  # code of each row's session, query and item, if they are known
+    ids: dict[str, np.ndarray]  # distinct ids, in order of first appearance
+
+    @classmethod
+    def read(cls, columns: Mapping[str, Any], names: Mapping[str, str]) -> Self:
+        """Check the columns, keyed by argument; `names` are their names in the user's table."""
+        places = read_positions(columns["position"])
+        n, is_counted = len(places), columns["n_impressions"] is not None
+        values = column(columns["clicked"], "clicked", n, "position")
+        is_valid = (values >= 0) & (values < np.inf)
+        refuse_invalid(values, is_valid, "clicked must contain numbers ≥ 0")
+        refuse_invalid(
+            values,
+            (values == 0) | (values == 1) | (values.max() > 1),
+            "clicked contains rates: all values are from 0 to 1",
+            " Pass one row per impression or, for a counted log, the number of impressions with a "
+            "click as clicked, and n_impressions. For dwell times, pass clicked > 0.",
+        )
+        clicks, impressions = (values > 0).astype(float), np.ones(n)
+        if is_counted:
+            clicks, impressions = values, _read_counts(columns["n_impressions"], values)
+        codes, ids = {}, {}
+        for name in IDS:
+            if columns[name] is not None:
+                codes[name], ids[name] = query_codes(columns[name], n, "clicked", name=name)
+        rows = cls(clicks, impressions, is_counted, places, int(places.max()) + 1, codes, ids)
+        rows._refuse_other_logs(values, names)
+        return rows
+
+    def _refuse_other_logs(self, values: np.ndarray, names: Mapping[str, str]) -> None:
+        """Raise a ValueError if the rows are neither impressions nor their counts."""
+        if self.is_counted and (self.clicks == self.impressions).all():
+            raise ValueError(
+                "clicked equals n_impressions in every row, so the log lacks the impressions "
+                "without a click: count all impressions with count(*)."
+            )
+        if self.is_counted:
+            return
+        later, first = repeated_keys(number_together([*self.codes.values(), self.places]))
+        refuse_invalid(
+            values,
+            (values <= 1) | ("session" in self.codes) | (len(later) > 0),
+            "clicked contains numbers above 1, but no document is repeated at a position, as in a "
+            "log that a database counted",
+            " Pass the number of impressions of each row as n_impressions. If each row is one "
+            "impression, for example with its dwell time, pass clicked > 0.",
+        )
+        if self.clicks.all():
+            raise ValueError(
+                "Every row has a click, so the log lacks the impressions without a click: pass a "
+                "row for each document that was shown, with clicked = 0 if it was not clicked."
+            )
+        differs = self.clicks[later] != self.clicks[first]
+        if "session" in self.codes and differs.any():
+            i, keys = int(np.argmax(differs)), [names[key] for key in (*self.codes, "position")]
+            clicked, listed = names["clicked"], ", ".join(keys)
+            raise ValueError(
+                f"Rows {first[i]} and {later[i]} are the same impression ({listed}), with and "
+                "without a click. If impressions and clicks are separate events, take the maximum: "
+                f"log.groupby({keys}, as_index=False)[{clicked!r}].max() in pandas, or SELECT "
+                f"{listed}, max({clicked}) AS {clicked} FROM log GROUP BY {listed} in SQL. If a "
+                "session repeats a query, number its lists: a session is one list of results."
+            )
+
+    def require(self, purpose: str, *names: str) -> None:
+        """Raise a ValueError unless the log has all columns that a method requires."""
+        for name in names:
+            if name not in self.codes:
+                raise ValueError(f"{purpose} requires {name}: pass {name}= to ClickLog.")
+
+    def check_sessions(self, *columns: str) -> None:
+        """Raise a ValueError if a session contains two queries, or a value of a column twice."""
+        session, ids = (
+            self.codes["session"],
+            {"position": 1 + np.arange(self.n_positions)} | self.ids,
+        )
+        codes, faults = {"position": self.places} | self.codes, []
+        if "qid" in codes:
+            query = codes["qid"]
+            first = query[layout.number_by_appearance(session)[1]][session]
+            for row in np.flatnonzero(query != first)[:1]:
+                pair = plain_list(ids["qid"][[first[row], query[row]]])
+                faults.append((row, f"the queries {pair[0]!r} and {pair[1]!r} (in row {row})"))
+        for name in columns:
+            keys = session * (codes[name].max() + 1) + codes[name]
+            for row in repeated_keys(keys)[0][:1]:
+                (value,) = plain_list(ids[name][[codes[name][row]]])
+                faults.append((row, f"{name} {value!r} twice (again in row {row})"))
+        for row, fault in faults:
+            raise ValueError(
+                f"Session {plain_list(ids['session'][[session[row]]])[0]!r} contains {fault}: a "
+                "session is one list of results of one query, with one row per item."
+            )
+
+
+def _read_counts(n_impressions: ArrayLike, clicks: np.ndarray) -> np.ndarray:
+    """Return the checked number of impressions of each row of a counted log."""
+    counts = column(n_impressions, "n_impressions", len(clicks), "clicked")
+    is_valid = (counts >= 1) & (counts < np.inf) & (counts == np.floor(counts))
+    refuse_invalid(counts, is_valid, "n_impressions must contain integers ≥ 1")
+    refuse_invalid(
+        clicks,
+        (clicks <= counts) & (clicks == np.floor(clicks)),
+        "With n_impressions, clicked must contain the number of impressions with a click, an "
+        "integer ≤ n_impressions",
+        " Count them with count_if(clicks > 0), not with sum(clicks).",
+    )
+    return counts
