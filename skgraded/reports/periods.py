@@ -237,6 +237,8 @@ def trend(
         - ``lower``, ``upper``: limits of the chart,
         - ``is_outside``: whether ``mean`` is outside the limits,
         - ``too_few``: whether there are too few earlier labels for limits, which are then nan,
+        - ``n_queries_lower``, ``n_queries_upper``, ``n_queries_is_outside``: limits for the number
+          of queries, so that a night with a part of its rows is noticed,
         - ``undefined``, ``undefined_lower``, ``undefined_upper``, ``undefined_is_outside``: the
           share of undefined queries with its limits.
 
@@ -257,7 +259,7 @@ def trend(
     year. With few earlier days, t is large and the limits are wide.
 
     The limits are at least three standard errors of the day's mean wide, so that a day with few
-    queries is not outside by chance. Days that were outside count for later days, so a lasting
+    queries is not outside by chance. The limits of n queries are at least 3 √n wide. Days that were outside count for later days, so a lasting
     change becomes the new usual level; leave out days of a known incident. For logs in which many
     queries have no relevant document, use ``undefined=nan``, as explained in `compare_periods`.
 
@@ -328,6 +330,8 @@ def _chart(
     center, lower, upper = prediction_limits(means, seasons, WIDTH * errors).T
     share_limits = prediction_limits(shares, seasons, share_errors(counts, sizes)).clip(0, 1)
     _, share_lower, share_upper = share_limits.T
+    size_limits = prediction_limits(sizes.astype(float), seasons, WIDTH * np.sqrt(sizes))
+    _, size_lower, size_upper = size_limits.clip(0).T
     return {
         "mean": means,
         "ci_low": intervals[:, 0],
@@ -343,6 +347,9 @@ def _chart(
         "undefined_lower": share_lower,
         "undefined_upper": share_upper,
         "undefined_is_outside": _are_outside(shares, share_lower, share_upper),
+        "n_queries_lower": size_lower,
+        "n_queries_upper": size_upper,
+        "n_queries_is_outside": _are_outside(sizes, size_lower, size_upper),
     }
 
 

@@ -253,6 +253,17 @@ class TestTrend:
         left_out = [summary([1, 0.5], day, ["RR(undefined=nan)"], n_undefined=1) for day in "ab"]
         assert sg.trend(left_out)[["n_queries", "n_defined"]].values.tolist() == [[3, 2]] * 2
 
+    def test_a_night_with_a_part_of_its_queries_is_outside(self):
+        sizes = [200, 210, 190, 205, 195, 203, 10]
+        nights = [summary([0.5] * n, f"2026-11-0{i + 1}", ["RR"]) for i, n in enumerate(sizes)]
+        trend = sg.trend(nights)
+        assert trend["n_queries_is_outside"].tolist() == [False] * 6 + [True]
+        assert not trend["is_outside"].any()
+        before, last = np.array(sizes[:6]), trend.iloc[-1]
+        reach = stats.t.ppf(stats.norm.cdf(3), 5) * before.std(ddof=1) * np.sqrt(1 + 1 / 6)
+        assert last["n_queries_lower"] == pytest.approx(before.mean() - reach)
+        assert last["n_queries_upper"] == pytest.approx(before.mean() + reach)
+
     def test_one_undefined_query_after_many_days_without_any_is_inside_the_limits(self):
         trend = sg.trend(days([0.5] * 9, n=1000, n_undefined=[0] * 8 + [1]))
         assert not trend["undefined_is_outside"].any()
