@@ -258,6 +258,9 @@ class Leaderboard(Table):
         shares = zip(rows, *self.more.values(), strict=True)
         return Grid([*headings, *self.more], [[*row, *more] for row, *more in shares])
 
+    def _legend(self) -> str:
+        return self.note.replace("* best", "bold: best")
+
     def __repr__(self) -> str:
         return f"{tables.aligned(self._shown())}\n{self.note}"
 

@@ -140,7 +140,12 @@ class Table:
         ImportError
             If Jinja2 is not installed.
         """
-        return tables.latex(self._shown_in_latex(), caption=caption, label=label, digits=digits)
+        text = tables.latex(self._shown_in_latex(), caption=caption, label=label, digits=digits)
+        return text + tables.latex_note(self._legend())
+
+    def _legend(self) -> str:
+        """Return the explanation of the marks in the table, or "" if there are none."""
+        return ""
 
 
 class Report(Table):

@@ -147,6 +147,11 @@ def latex(
         )
 
 
+def latex_note(note: str) -> str:
+    """Format a note below a LaTeX table; "" without a note."""
+    return f"\\par{{\\footnotesize {_safe_in_latex(note)}}}\n" if note else ""
+
+
 def aligned(table: Tabular) -> str:
     """Format a table with left-aligned names and decimal-aligned numbers; see `Grid.of`."""
     grid = Grid.of(table)
