@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from skgraded import display as display, model_selection as model_selection
     from skgraded.display import *
     from skgraded.model_selection import (
+        QueryKFold as QueryKFold,
         QueryRanker as QueryRanker,
+        QueryTimeSeriesSplit as QueryTimeSeriesSplit,
+        RacingSearchCV as RacingSearchCV,
         TornQueryWarning as TornQueryWarning,
         cross_evaluate as cross_evaluate,
         make_ranking_scorer as make_ranking_scorer,
@@ -47,7 +50,15 @@ LATER: dict[str, tuple[str, ...]] = {
         "QueryDifferenceDisplay",
         "ThresholdCurveDisplay",
     ),
-    "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
+    "model_selection": (
+        "QueryKFold",
+        "QueryRanker",
+        "QueryTimeSeriesSplit",
+        "RacingSearchCV",
+        "TornQueryWarning",
+        "cross_evaluate",
+        "make_ranking_scorer",
+    ),
 }
 
 __all__ = sorted(
@@ -74,8 +85,8 @@ def __getattr__(name: str) -> Any:
     for room, names in LATER.items():
         if name == room or name in names:
             module = import_module(f"skgraded.{room}")
-            globals().update({public: getattr(module, public) for public in names})
-            return module if name == room else globals()[name]
+            globals()[name] = module if name == room else getattr(module, name)
+            return globals()[name]
     raise AttributeError(f"module 'skgraded' has no attribute {name!r}")
 
 

@@ -20,8 +20,11 @@ class _QuerySplitter(BaseCrossValidator):
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
-        """Yield the positions of training and test rows in each split; ignore `y` and `groups`."""
-        units, splitter = self._units(X), self._splitter()
+        """Yield the positions of training and test rows in each split.
+
+        `y` is ignored, and so is `groups`, the query of each row, if the splitter has a `qid`.
+        """
+        units, splitter = self._units(X, groups), self._splitter()
         if isinstance(splitter, GroupKFold):
             yield from splitter.split(units, groups=units)
             return
@@ -31,18 +34,18 @@ class _QuerySplitter(BaseCrossValidator):
 
 
 class QueryKFold(_QuerySplitter):
-    """K-fold cross-validation over the queries in a column of X.
+    """K-fold cross-validation over queries: all rows of a query are in the same test fold.
 
-    All rows of a query are in the same test fold. The splitter ignores `groups` and does not
-    require metadata routing.
+    If the queries are in X, the splitter does not require `groups` or metadata routing.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
-    qid : str, int or pandas Series
+    qid : str, int or pandas Series, optional
         The query of each row: the column of X with this name, or at this position; or a Series
-        that is looked up by the row index of X.
+        that is looked up by the row index of X. If None, ``split`` requires the queries as
+        `groups`, like ``GroupKFold``.
     shuffle : bool, default=False
         If False, use the folds of ``GroupKFold``, which contain about the same number of rows. If
         True, use random folds that contain about the same number of queries.
@@ -52,7 +55,7 @@ class QueryKFold(_QuerySplitter):
     Examples
     --------
     >>> import pandas as pd
-    >>> from skgraded.model_selection import QueryKFold
+    >>> from skgraded import QueryKFold
     >>> X = pd.DataFrame({"session": ["a", "a", "b", "c", "c", "b"], "price": [3, 1, 2, 5, 4, 6]})
     >>> for train, test in QueryKFold(3, qid="session").split(X):
     ...     print(train, test)
@@ -61,10 +64,12 @@ class QueryKFold(_QuerySplitter):
     [2 3 4 5] [0 1]
     """
 
+    __metadata_request__split = {"groups": True}
+
     def __init__(
         self, n_splits: int = 5, qid: Any = None, *, shuffle: bool = False, random_state: Any = None
     ) -> None:
-        QuerySource(qid, is_required=True)
+        QuerySource(qid)
         KFold(n_splits, shuffle=shuffle, random_state=random_state)  # raises if they are invalid
         self.n_splits, self.qid = n_splits, qid
         self.shuffle, self.random_state = shuffle, random_state
@@ -74,8 +79,19 @@ class QueryKFold(_QuerySplitter):
             return GroupKFold(self.n_splits)
         return KFold(self.n_splits, shuffle=True, random_state=self.random_state)
 
-    def _units(self, X: Any) -> np.ndarray:
-        codes, ids = query_codes(QuerySource(self.qid).read(X))
+    def _units(self, X: Any, groups: Any) -> np.ndarray:
+        if self.qid is not None:
+            codes, ids = query_codes(QuerySource(self.qid).read(X))
+        elif groups is not None:
+            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+            codes, ids = query_codes(groups, n_rows, "X", "groups")
+        else:
+            raise ValueError(
+                "QueryKFold without qid requires the query of each row as groups: pass "
+                "split(X, y, groups=qid) or fit(X, y, groups=qid); with metadata routing, call "
+                "QueryKFold(…).set_split_request(groups='qid'). If the queries are a column of X, "
+                "use QueryKFold(…, qid='query_id')."
+            )
         return sortable_ids(ids, codes)
 
 
@@ -111,7 +127,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     Examples
     --------
     >>> import pandas as pd
-    >>> from skgraded.model_selection import QueryTimeSeriesSplit
+    >>> from skgraded import QueryTimeSeriesSplit
     >>> X = pd.DataFrame({"session": [1, 1, 2, 3, 3], "day": [20, 20, 21, 22, 22]})
     >>> for train, test in QueryTimeSeriesSplit(2, time="day", qid="session").split(X):
     ...     print(train, test)
@@ -147,7 +163,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
             max_train_size=self.max_train_size,
         )
 
-    def _units(self, X: Any) -> np.ndarray:
+    def _units(self, X: Any, groups: Any) -> np.ndarray:
         codes, ids = query_codes(QuerySource(self.qid).read(X))
         source = QuerySource(self.time, "time")
         times = np.asarray(source.read(X))

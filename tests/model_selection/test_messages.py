@@ -929,7 +929,19 @@ def days_of(n_splits=2, time="day", **settings):
 
 @table(
     [
-        ("no qid", lambda: QueryKFold(3), TypeError, "qid must be the name"),
+        ("qid is a list", lambda: QueryKFold(3, [1, 2]), TypeError, "qid must be the name"),
+        (
+            "neither qid nor groups",
+            lambda: split_days(QueryKFold(3)),
+            ValueError,
+            r"without qid requires .* as groups: pass split\(X, y, groups=qid\)",
+        ),
+        (
+            "too few groups",
+            lambda: next(QueryKFold(3).split(np.zeros((4, 1)), groups=[1, 2, 3])),
+            ValueError,
+            "^groups has 3 rows, but X has 4",
+        ),
         (
             "no time",
             lambda: QueryTimeSeriesSplit(3, qid="query"),

@@ -46,6 +46,26 @@ def test_folds_equal_the_folds_of_group_k_fold(make):
         assert rows_of(QueryKFold(3, qid=source).split(X)) == expected
 
 
+def test_folds_of_groups_equal_the_folds_of_group_k_fold():
+    X, y, qid = toy_data()
+    expected, by_groups = GroupKFold(3), sg.QueryKFold(3)
+    assert rows_of(by_groups.split(X, y, qid)) == rows_of(expected.split(X, y, qid))
+    by_column = sg.QueryKFold(3, qid=1)  # reads the column, and not the groups
+    assert rows_of(by_column.split(X, y, np.zeros(len(y)))) == rows_of(by_groups.split(X, y, qid))
+    settings = {"scoring": sg.make_ranking_scorer("ndcng@10", qid=1), "error_score": "raise"}
+    scores = cross_val_score(Ridge(), X, y, groups=qid, cv=expected, **settings)
+    assert cross_val_score(Ridge(), X, y, groups=qid, cv=by_groups, **settings).tolist() == (
+        scores.tolist()
+    )
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = sg.QueryKFold(3).set_split_request(groups="qid")
+        settings |= {"params": {"qid": qid}, "cv": routed, "scoring": NDCNG}
+        assert cross_val_score(Ridge(), X, y, **settings).tolist() == scores.tolist()
+    for cv, ids in ((expected, qid), (by_groups, qid), (by_column, None)):
+        fold = sg.cross_evaluate(Ridge(), X, y, qid=1 if ids is None else ids, cv=cv).fold
+        assert fold.tolist() == sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=3).fold.tolist()
+
+
 def test_shuffled_folds_keep_queries_whole_and_depend_on_the_seed():
     _, _, qid = toy_data()
     X = frame_of(qid)
