@@ -92,6 +92,7 @@ def _means_table(frame: pandas.DataFrame, level: float) -> PageTable:
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
         f"{text.percent_text(level)} intervals (Student's t). Defined: number of queries in the "
-        "mean. Undefined: number of queries for which the measure is undefined."
+        "mean. Undefined: number of queries for which the measure is undefined; those that count as "
+        "0 or 1 are in both numbers."
     )
     return PageTable.of(frame, caption)
