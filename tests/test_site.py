@@ -12,7 +12,8 @@ from engine_libraries import library
 
 import skgraded as sg
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 # Modules from which users import; the others provide objects to these modules. A recipe describes
 # ir_measures, whose names are those of the measures.
 DOORS = sorted(
@@ -120,3 +121,30 @@ OBJECTS = {
 def test_a_literal_links_to_the_object_that_it_names(literal, name):
     object_named = runpy.run_path(str(DOCS / "api_links.py"))["object_named"]
     assert object_named(literal, OBJECTS) == name
+
+
+# Links -------------------------------------------------------------------------------------------
+
+PAGES = [
+    path
+    for folder in (ROOT, ROOT / "docs", ROOT / "benchmarks", ROOT / "conformance")
+    for path in (folder.glob("*.md") if folder == ROOT else folder.rglob("*.md"))
+    if "_build" not in path.parts
+]
+
+
+def links_of(page):
+    """Return pairs (text, target) of the links in a Markdown file, without those in code."""
+    text = re.sub(r"```.*?```|`[^`\n]*`", "code", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.findall(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_have_text_and_lead_to_files(page):
+    """A code host shows links without text as nothing, and does not know the pages of Sphinx."""
+    for text, target in links_of(page):
+        assert text.strip(), f"{target} has no text"
+        path = target.partition("#")[0]
+        if path and "://" not in target and not target.startswith("mailto:"):
+            is_built = path.startswith(("gallery/", "api/"))
+            assert is_built or (page.parent / path).exists(), f"{target} does not exist"
