@@ -1,11 +1,11 @@
 """Errors for a data set of a boosting library, and for a measure passed to one as a metric."""
 
-import sys
+from functools import cache
 from typing import Any
 
+from skgraded._input.needs import is_installed
 from skgraded._input.user_warnings import calling_frame
 
-DATA_SETS = {"catboost": "Pool", "lightgbm": "Dataset", "xgboost": "DMatrix"}  # class names
 ADVICE = (
     "With {0}, use a metric from skgraded.{0} to evaluate, or skgraded.QueryRanker(…, measure=…, "
     "early_stopping=True)."
@@ -13,16 +13,22 @@ ADVICE = (
 
 
 def refuse_data_set(values: Any, name: str) -> None:
-    """Raise a TypeError for a LazyFrame, or the data set of a boosting library."""
+    """Raise a TypeError for a LazyFrame, or for an object of a boosting library."""
     if type(values).__name__ == "LazyFrame":
         raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: call collect().")
-    for library, class_name in DATA_SETS.items():
-        # A library that is not loaded has created no object.
-        if isinstance(values, getattr(sys.modules.get(library), class_name, ())):
-            raise TypeError(
-                f"{name} must be an array; got a {type(values).__name__} from {library}. "
-                f"{ADVICE.format(library)}"
-            )
+    modules = (cls.__module__.partition(".")[0] for cls in type(values).__mro__)
+    library = next(filter(has_metrics, modules), None)
+    if library is not None:
+        raise TypeError(
+            f"{name} must be an array; got a {type(values).__name__} from {library}. "
+            f"{ADVICE.format(library)}"
+        )
+
+
+@cache
+def has_metrics(library: str) -> bool:
+    """Return whether the package has metrics for a library: a file in boosting/, and a door."""
+    return is_installed(f"skgraded.boosting.{library}", f"skgraded.{library}")
 
 
 def refuse_library(measure: object) -> None:
@@ -39,7 +45,7 @@ def refuse_library(measure: object) -> None:
         frame = frame.f_back
     library = str(frame.f_globals.get("__name__")).partition(".")[0]
     # CatBoost's get_params copies settings only to show them.
-    if library in DATA_SETS and frame.f_code.co_name != "get_params":
+    if has_metrics(library) and frame.f_code.co_name != "get_params":
         raise TypeError(
             f"{measure} must not be passed to {library}, which passes no queries to score "
             f"functions. {ADVICE.format(library)}"

@@ -25,7 +25,7 @@ def needs(caller: str, *packages: str, extra: str = "all") -> Iterator[None]:
 
 
 def is_installed(*packages: str) -> bool:
-    """Return whether the given top-level packages are all installed, without importing them."""
+    """Return whether the given packages or modules all exist, without importing them."""
     try:
         return all(find_spec(name) is not None for name in packages)
     except ImportError:  # raised by an import hook

@@ -7,9 +7,14 @@ from types import FrameType
 PACKAGE = __name__.partition(".")[0]
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning at the first line outside the package on the call stack."""
-    frame = calling_frame()
+def warn_user(
+    message: str, category: type[Warning] = UserWarning, *, through: str = PACKAGE
+) -> None:
+    """Issue a warning at the first line outside the package on the call stack.
+
+    `through` is a library between the user's line and the package, such as one that calls metrics.
+    """
+    frame = calling_frame(through)
     warnings.warn_explicit(
         message,
         category,
@@ -20,9 +25,12 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     )
 
 
-def calling_frame() -> FrameType:
-    """Return the innermost frame outside the package; Python 3.11 lacks `skip_file_prefixes`."""
-    frame = sys._getframe(1)
-    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == PACKAGE:
+def calling_frame(through: str = PACKAGE) -> FrameType:
+    """Return the innermost frame outside the package, and outside the library `through`.
+
+    Python 3.11 lacks `skip_file_prefixes`.
+    """
+    frame, inside = sys._getframe(1), (PACKAGE, through)
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in inside:
         frame = frame.f_back
     return frame

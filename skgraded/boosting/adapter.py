@@ -1,9 +1,11 @@
-"""Adapters that tell QueryRanker how to fit a model; the file of each library registers its own."""
+"""Adapters that tell QueryRanker how to fit a model; the file of each library contains its own."""
 
 import inspect
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -13,141 +15,141 @@ from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.needs import is_installed
 from skgraded.boosting.rows import Queries, Rows
-
-# These sets contain the names of all libraries.
-# Aliases of n_estimators:
-ROUND_PARAMETERS = frozenset(
-    {
-        "iterations",
-        "max_iter",
-        "n_estimators",
-        "n_iter",
-        "nrounds",
-        "num_boost_round",
-        "num_iteration",
-        "num_iterations",
-        "num_round",
-        "num_rounds",
-        "num_tree",
-        "num_trees",
-    }
-)
-# Arguments of fit that depend on the order of the rows:
-BY_POSITION = (
-    "base_margin",
-    "baseline",
-    "graph",
-    "group_weight",
-    "init_score",
-    "pairs",
-    "subgroup_id",
-)
-# Arguments of fit that conflict with early stopping:
-CONFLICTING = frozenset(
-    {
-        "base_margin_eval_set",
-        "early_stopping_rounds",
-        "eval_class_weight",
-        "eval_group",
-        "eval_init_score",
-        "eval_metric",
-        "eval_names",
-        "eval_set",
-        "init_model",
-        "metric_period",
-        "sample_weight_eval_set",
-        "use_best_model",
-        "xgb_model",
-    }
-)
-# Parameters that select the type of booster, and the types that modify existing trees:
-KIND_PARAMETERS = ("boost", "booster", "boosting", "boosting_type")
-CHANGING = frozenset({"dart", "gblinear"})
-QUERY_ARGUMENTS = ("qid", "group", "group_id")
-LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")  # each has a file in this folder
-
-_adapters: dict[tuple[str, str], Any] = {}  # by library and class name of the model
+from skgraded.boosting.stopping import StoppingState
 
 
-def adapts(library: str, model: str) -> Callable[[Any], Any]:
-    """Register a class as the adapter for a model of a library and for the model's subclasses."""
+def adapter_of(estimator: Any, *, grades_are_gains: bool = False) -> "Adapter":
+    """Return the adapter for an estimator or, for a pipeline, the adapter for its last step.
 
-    def register(adapter: Any) -> Any:
-        _adapters[library, model] = adapter
-        return adapter
+    For an unknown model, return the generic `Adapter`.
+    """
+    from sklearn.pipeline import Pipeline
 
-    return register
-
-
-def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
-    """Return the adapter for an estimator, or the generic `Adapter` for an unknown model."""
-    for cls in type(estimator).__mro__:
-        library = cls.__module__.partition(".")[0]
-        if library in LIBRARIES:
-            import_module(f"{__package__}.{library}")  # registers the adapters for the library
-            adapter = _adapters.get((library, cls.__name__))
-            if adapter is not None:
-                return adapter(estimator, grades_are_gains)
-    return Adapter(estimator, grades_are_gains)
+    model = estimator
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    for cls in type(model).__mro__:
+        adapters = _find_adapters(cls.__module__.partition(".")[0])
+        if cls.__name__ in adapters:
+            return adapters[cls.__name__](estimator, model, grades_are_gains=grades_are_gains)
+    return Adapter(estimator, model, grades_are_gains=grades_are_gains)
 
 
-class WholeEstimator:
-    """Methods of adapters that concern the whole estimator, which may be a pipeline.
+@cache
+def _find_adapters(library: str) -> Mapping[str, type["Adapter"]]:
+    """Return the ADAPTERS of a library, by class name; empty for libraries without a file here."""
+    name = f"{__package__}.{library}"
+    return getattr(import_module(name), "ADAPTERS", {}) if find_spec(name) else {}
 
-    The estimator itself is never modified; only copies of it are fitted.
+
+class Adapter:
+    """Generic adapter for regressors and rankers; a library overrides attributes and methods.
+
+    `whole` is the estimator of the user: `estimator`, or a pipeline with this last step. Neither is
+    ever modified; only copies are fitted. QueryRanker calls the methods without an underscore, and
+    each library overrides those with an underscore, which concern only the last step.
     """
 
-    def __init__(self, whole: Any):
-        self._whole = whole
+    # Arguments of fit that may receive the queries. The first that fit has is used. `group` receives
+    # the sizes of consecutive queries, and the others receive the query of each row.
+    query_arguments: Sequence[str] = ("qid", "group", "group_id")
+    row_arguments: Collection[str] = ()  # arguments of fit that depend on the order of the rows
+    # Only boosters define these methods, which early stopping requires.
+    _fit_rounds: Callable[..., Any]
+    _fit_stopped: Callable[..., Any]
 
-    def readable(self, X: Any) -> Any:
-        """Convert `X` to a form that the estimator can read."""
-        return X
-
-    def copy(self) -> Any:
-        """Return an unfitted copy of the estimator."""
-        return clone(self._whole, safe=False)
-
-    def input_tags(self) -> Any:
-        """Return scikit-learn's input tags, which describe the types of X that are accepted."""
-        if hasattr(self._whole, "__sklearn_tags__"):
-            return get_tags(self._whole).input_tags
-        return InputTags(sparse=True, allow_nan=True)  # assumed for estimators without tags
-
-
-class Adapter(WholeEstimator):
-    """Generic adapter for regressors and rankers; subclasses override model-specific methods."""
-
-    def __init__(self, estimator: Any, grades_are_gains: bool):
-        super().__init__(estimator)
-        self.estimator = estimator
+    def __init__(self, whole: Any, estimator: Any, *, grades_are_gains: bool):
+        self.whole, self.estimator = whole, estimator
         self.grades_are_gains = grades_are_gains  # whether NDCG objectives use the grades as gains
 
     def check(self) -> None:
         """Raise an error if the estimator would learn nothing or would learn the wrong target."""
 
+    # The whole estimator -------------------------------------------------------------------------
+
+    def readable(self, X: Any) -> Any:
+        """Convert `X` to a form that the whole estimator can read; any pipeline reads `X` itself."""
+        return self._convert(X) if self.whole is self.estimator else X
+
+    def copy(self) -> Any:
+        """Return an unfitted copy of the whole estimator."""
+        return self._copy() if self.whole is self.estimator else clone(self.whole, safe=False)
+
+    def input_tags(self) -> InputTags:
+        """Return scikit-learn's input tags, which describe the types of X that are accepted."""
+        if hasattr(self.whole, "__sklearn_tags__"):
+            return get_tags(self.whole).input_tags
+        return InputTags(sparse=True, allow_nan=True)  # assumed for estimators without tags
+
+    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        """Fit a copy of the whole estimator on all rows."""
+        return self._fit_steps(self.whole, [rows], lambda rows: self._fit(rows, fit_params))
+
+    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
+        """Fit a copy for `n_rounds` rounds, without early stopping."""
+        return self._fit_steps(
+            self.whole, [rows], lambda rows: self._fit_rounds(rows, n_rounds, fit_params)
+        )
+
+    def fit_stopped(
+        self,
+        training: Rows,
+        validation: Rows,
+        state: StoppingState,
+        add_round: Callable[[np.ndarray], None],
+        fit_params: dict[str, Any],
+    ) -> Any:
+        """Fit a copy until `state` is over; pass the validation scores of a round to `add_round`."""
+        return self._fit_steps(
+            self.whole,
+            [training, validation],
+            lambda *parts: self._fit_stopped(*parts, state, add_round, fit_params),
+        )
+
+    def _fit_steps(self, whole: Any, parts: list[Rows], fit_last: Callable[..., Any]) -> Any:
+        """Fit and apply the transformers of a pipeline, if any; then fit the last step."""
+        if whole is self.estimator:
+            return fit_last(*parts)
+        model = clone(whole, safe=False)
+        before, tables = model[:-1], [rows.X for rows in parts]
+        if len(before):
+            X, *others = tables
+            tables = [before.fit_transform(X, parts[0].grades), *map(before.transform, others)]
+        name, last = model.steps[-1]
+        if whole.steps[-1][1] is self.estimator:
+            tables = [self._convert(X) for X in tables]
+        parts = [replace(rows, X=X) for rows, X in zip(parts, tables, strict=True)]
+        model.steps = [*before.steps, (name, self._fit_steps(whole.steps[-1][1], parts, fit_last))]
+        return model
+
     # Arguments of fit ----------------------------------------------------------------------------
 
     @cached_property
-    def fit_parameters(self) -> dict[str, inspect.Parameter]:
+    def fit_parameters(self) -> Mapping[str, inspect.Parameter]:
         """The parameters of the estimator's fit method, by name."""
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise TypeError(
                 f"estimator must be an instance with a fit method; got {self.estimator!r}."
             )
-        return dict(inspect.signature(self.estimator.fit).parameters)
+        return inspect.signature(self.estimator.fit).parameters
+
+    @property
+    def accepts_queries(self) -> bool:
+        """Whether the fit method of the estimator has an argument for the queries."""
+        return any(name in self.fit_parameters for name in self.query_arguments)
 
     @cached_property
     def query_argument(self) -> str | None:
         """The name of the fit argument that receives the queries, or None for a regressor."""
-        name = next((name for name in QUERY_ARGUMENTS if name in self.fit_parameters), None)
-        if name is None and not is_regressor(self.estimator):
+        if self.accepts_queries:
+            return next(name for name in self.query_arguments if name in self.fit_parameters)
+        if not is_regressor(self.estimator):
             raise TypeError(
                 "estimator must be a regressor, or a ranker whose fit method accepts group or qid; "
                 f"got {self.estimator!r}. In a hyperparameter search, wrap the ranker instead of "
                 "the search. To score a classifier, use make_ranking_scorer without QueryRanker."
             )
-        return name
+        return None
 
     @property
     def grade_limit(self) -> tuple[float, str] | None:
@@ -156,39 +158,12 @@ class Adapter(WholeEstimator):
 
     def refuse_positions(self, fit_params: dict[str, Any]) -> None:
         """Raise an error if an argument contains row positions, because rows will be reordered."""
-        for name in BY_POSITION:
+        for name in self.row_arguments:
             if fit_params.get(name) is not None:
                 raise ValueError(
                     f"Argument {name} refers to rows by position, but QueryRanker must reorder or "
                     "hold out rows: sort the rows by query first, and set early_stopping=False."
                 )
-
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        """Return the fit arguments, except X and y, in the form that the estimator expects."""
-        arguments: dict[str, Any] = dict(rows.by_row)
-        if self.query_argument is not None:
-            by_size = self.query_argument == "group"
-            arguments[self.query_argument] = rows.sizes if by_size else rows.query_of_row
-        return arguments
-
-    # Fits ----------------------------------------------------------------------------------------
-
-    def order_rows(self, rows: Rows, queries: Queries) -> Rows:
-        """Return the rows in the order for `fit`: sorted by query, or unchanged for a regressor."""
-        return rows.take(queries.order, queries.sizes) if self.query_argument else rows
-
-    def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return an unfitted copy of the estimator, and the labels that represent the grades."""
-        return self.copy(), grades
-
-    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy of the estimator on all rows."""
-        model, labels = self.labeled(rows.grades)
-        return self.train(model, labels, rows, fit_params)
-
-    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        """Fit and return `model`."""
-        return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Raise a TypeError, because only boosters support early stopping."""
@@ -198,20 +173,6 @@ class Adapter(WholeEstimator):
             f"{self.estimator!r}. Set early_stopping=False, and use the estimator's own early "
             "stopping, if it has any."
         )
-
-
-class BoosterAdapter(Adapter):
-    """Base class of adapters for boosters.
-
-    ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator, and
-    passes the scores of the validation rows to `progress`, a StoppingState, after each round.
-    """
-
-    without_stopping: dict[str, Any] = {}  # settings that disable the library's early stopping
-
-    def with_callback(self, fit_params: dict[str, Any], callback: Any) -> dict[str, Any]:
-        """Return the fit arguments with a callback after those that the user passes."""
-        return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
 
     def without_observers(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return the fit arguments without callbacks that run after a round.
@@ -224,14 +185,67 @@ class BoosterAdapter(Adapter):
         kept = [each for each in callbacks if getattr(each, "before_iteration", False)]
         return fit_params | {"callbacks": kept}
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy of the estimator for `n_rounds` rounds, without early stopping."""
-        model, labels = self.labeled(rows.grades)
-        names = ROUND_PARAMETERS & model.get_params().keys()
-        model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
-        return self.train(model, labels, rows, fit_params)
+    def order_rows(self, rows: Rows, queries: Queries) -> Rows:
+        """Return the rows in the order for `fit`: sorted by query, or unchanged for a regressor."""
+        return rows.take(queries.order, queries.sizes) if self.query_argument else rows
 
-    def readable(self, X: Any) -> Any:
+    # The last step -------------------------------------------------------------------------------
+
+    def _convert(self, X: Any) -> Any:
+        """Convert `X` to a form that the estimator can read."""
+        return X
+
+    def _copy(self) -> Any:
+        """Return an unfitted copy of the estimator."""
+        return clone(self.estimator, safe=False)
+
+    def _fit_arguments(self, rows: Rows) -> dict[str, Any]:
+        """Return the fit arguments, except X and y, in the form that the estimator expects."""
+        arguments: dict[str, Any] = dict(rows.by_row)
+        if self.query_argument is not None:
+            by_size = self.query_argument == "group"
+            arguments[self.query_argument] = rows.sizes if by_size else rows.query_of_row
+        return arguments
+
+    def _copy_for(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return an unfitted copy of the estimator, and the labels that represent the grades."""
+        return self._copy(), grades
+
+    def _train(self, model: Any, labels: np.ndarray, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        """Fit and return `model`."""
+        return model.fit(rows.X, labels, **fit_params | self._fit_arguments(rows))
+
+    def _fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        """Fit a copy of the estimator on all rows."""
+        model, labels = self._copy_for(rows.grades)
+        return self._train(model, labels, rows, fit_params)
+
+
+class BoosterAdapter(Adapter):
+    """Base class of adapters for boosters.
+
+    Each library defines ``_fit_stopped(training, validation, state, add_round, fit_params)``, which
+    fits a copy of the estimator, passes the scores of the validation rows to `add_round` after each
+    round, and stops when ``state.is_over``.
+    """
+
+    round_parameters: Collection[str] = ("n_estimators",)  # parameters for the number of rounds
+    without_stopping: Mapping[str, Any] = {}  # settings that disable the library's early stopping
+    conflicting: Collection[str] = ()  # arguments of fit that conflict with early stopping
+    # Values of parameters that select a booster that modifies the trees of earlier rounds:
+    changing: Mapping[str, Collection[str]] = {}
+
+    def _with_callback(self, fit_params: dict[str, Any], callback: Any) -> dict[str, Any]:
+        """Return the fit arguments with a callback after those that the user passes."""
+        return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
+
+    def _fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
+        model, labels = self._copy_for(rows.grades)
+        names = set(self.round_parameters) & model.get_params().keys()
+        model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
+        return self._train(model, labels, rows, fit_params)
+
+    def _convert(self, X: Any) -> Any:
         """Convert polars frames to pandas, and sparse input to CSR with the smallest index type.
 
         CatBoost requires 32-bit indices. Text in a polars frame would abort LightGBM's process.
@@ -246,15 +260,17 @@ class BoosterAdapter(Adapter):
     def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Raise a ValueError if the booster cannot be stopped early or if settings conflict."""
         parameters = self.estimator.get_params()
-        for kind in CHANGING & {parameters.get(name) for name in KIND_PARAMETERS}:
-            raise ValueError(
-                f"early_stopping=True does not support the booster {kind!r}, which modifies the "
-                "trees of earlier rounds: choose another booster."
-            )
-        names = {name for name, value in fit_params.items() if value is not None}
-        for name in sorted(names & CONFLICTING):
-            raise ValueError(
-                f"Omit the argument {name}: with early_stopping=True, QueryRanker starts a new "
-                f"model, passes the validation set to {type(self.estimator).__name__} and decides "
-                "when to stop. To choose the validation set, pass X_val, y_val and qid_val."
-            )
+        for name, kinds in self.changing.items():
+            if parameters.get(name) in kinds:
+                raise ValueError(
+                    f"early_stopping=True does not support the booster {parameters[name]!r}, which "
+                    "modifies the trees of earlier rounds: choose another booster."
+                )
+        for name in self.conflicting:
+            if fit_params.get(name) is not None:
+                raise ValueError(
+                    f"Omit the argument {name}: with early_stopping=True, QueryRanker starts a new "
+                    f"model, passes the validation set to {type(self.estimator).__name__} and "
+                    "decides when to stop. To choose the validation set, pass X_val, y_val and "
+                    "qid_val."
+                )

@@ -6,9 +6,7 @@ query weight per row.
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,15 +14,17 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
-from skgraded.boosting.adapter import ROUND_PARAMETERS, BoosterAdapter, adapts
-from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, judgments_of, keep_while_alive
+from skgraded._input.user_warnings import warn_user
+from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.frames import find_library_locals
+from skgraded.boosting.metric import BoostingMetric, cache_judgments
 from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.boosting.stopping import StoppingState
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 
 with needs("skgraded.catboost", "catboost"):
-    from catboost import Pool
+    from catboost import CatBoost, Pool
 
 __all__ = ["eval_metric"]
 
@@ -48,68 +48,74 @@ BUILT_IN = ("Precision", "Recall", "PairAccuracy")
 # CatBoost in QueryRanker -------------------------------------------------------------------------
 
 
-@adapts("catboost", "CatBoost")
 class _CatBoostAdapter(BoosterAdapter):
     """Adapter for CatBoostRanker, CatBoostRegressor, CatBoost and their subclasses."""
 
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        arguments = super().fit_arguments(rows)
+    row_arguments = ("baseline", "graph", "group_weight", "pairs", "subgroup_id")
+    round_parameters = ("iterations", "n_estimators", "num_boost_round", "num_trees")
+    conflicting = (
+        "early_stopping_rounds",
+        "eval_set",
+        "init_model",
+        "metric_period",
+        "use_best_model",
+    )
+
+    def _fit_arguments(self, rows: Rows) -> dict[str, Any]:
+        arguments = super()._fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             del arguments[WEIGHT]  # YetiRank, the default objective, ignores row weights
             arguments["group_weight"] = np.repeat(rows.query_weights, np.asarray(rows.sizes))
         return arguments
 
-    def copy(self, left_out: Collection[str] = (), **changes: Any) -> Any:
+    def _copy(self, left_out: Collection[str] = (), **changes: Any) -> Any:
         """Return an unfitted copy of the estimator with some parameters removed or changed."""
         settings = self.estimator.get_params().items()
         parameters = {name: value for name, value in settings if name not in left_out} | changes
         # clone() would fail, because get_params copies lists and objects (catboost#3078).
         # The base class, catboost.CatBoost, accepts parameters only as a dict.
         cls = type(self.estimator)
-        is_base = cls is sys.modules["catboost"].CatBoost
-        return cls(parameters) if is_base else cls(**parameters)
+        return cls(parameters) if cls is CatBoost else cls(**parameters)
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    def _fit_stopped(
+        self,
+        training: Rows,
+        validation: Rows,
+        state: StoppingState,
+        add_round: Callable[[np.ndarray], None],
+        fit_params: dict[str, Any],
     ) -> Any:
         """Fit a copy of the estimator; one object serves as eval_metric and stopping callback."""
-        arguments = self.fit_arguments(training)
+        arguments = self._fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
-        metric = _ScoreObserver(progress, 4 * float(weights.max()))
-        of_fit = {name: value for name, value in fit_params.items() if value is not None}
-        model = self.copy(STOPPING, eval_metric=metric)
-        arguments = (
-            self.with_callback(fit_params, metric)
-            | arguments
-            | {
-                "eval_set": self._validation_pool(validation, metric.mark, of_fit),
-                "use_best_model": True,
-                "metric_period": 1,
-            }
-        )
+        metric = _ScoreObserver(state, add_round, 4 * float(weights.max()))
+        model = self._copy(STOPPING, eval_metric=metric)
+        arguments = self._with_callback(fit_params, metric) | arguments
+        arguments["eval_set"] = self._make_pool(validation, metric.mark, fit_params)
+        arguments |= {"use_best_model": True, "metric_period": 1}
         model.fit(training.X, training.grades, **arguments)
-        metric.progress = None  # the fitted model refers to the metric; free the validation rows
+        metric.mark = np.inf  # any other data set has the value 0
+        del (
+            metric.state,
+            metric.add_round,
+        )  # the model refers to the metric; free the validation rows
         return model
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        model = self.copy(STOPPING | ROUND_PARAMETERS, iterations=n_rounds)
-        return self.train(model, rows.grades, rows, fit_params)
+    def _fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
+        model = self._copy([*STOPPING, *self.round_parameters], iterations=n_rounds)
+        return self._train(model, rows.grades, rows, fit_params)
 
-    def _validation_pool(self, validation: Rows, mark: float, of_fit: dict[str, Any]) -> Any:
+    def _make_pool(self, validation: Rows, mark: float, fit_params: dict[str, Any]) -> Pool:
         """Return the validation set as a Pool in which every row has the weight `mark`."""
-        parameters = self.estimator.get_params() | of_fit
         marks = np.full(len(validation.grades), mark)
+        settings: dict[str, Any] = {"weight": marks}
         if self.query_argument:
-            weights = {"group_id": validation.query_of_row, "group_weight": marks}
-        else:
-            weights = {"weight": marks}
-        typed = ("cat_features", "text_features", "embedding_features")
-        return Pool(
-            validation.X,
-            validation.grades,
-            **{name: parameters.get(name) for name in typed},
-            **weights,
-        )
+            settings = {"group_id": validation.query_of_row, "group_weight": marks}
+        of_model = self.estimator.get_params()
+        for name in ("cat_features", "text_features", "embedding_features"):
+            of_fit = fit_params.get(name)
+            settings[name] = of_model.get(name) if of_fit is None else of_fit
+        return Pool(validation.X, validation.grades, **settings)
 
 
 class _Metric:
@@ -125,31 +131,35 @@ class _Metric:
 
 
 class _ScoreObserver(_Metric):
-    """A CatBoost metric and callback that passes the validation scores to `progress`.
+    """A CatBoost metric and callback that passes the validation scores to `add_round`.
 
     CatBoost does not tell a metric which data set is being evaluated. The validation rows therefore
     have the weight `mark`, far above the weight of any training row.
     """
 
-    def __init__(self, progress: Any, mark: float):
-        self.progress = progress
-        self.mark = mark
+    def __init__(
+        self, state: StoppingState, add_round: Callable[[np.ndarray], None], mark: float
+    ) -> None:
+        self.state, self.add_round, self.mark = state, add_round, mark
 
-    def __deepcopy__(self, memo: Any) -> Self:  # CatBoost deep-copies its parameters
+    def __deepcopy__(self, memo: object) -> Self:  # CatBoost deep-copies its parameters
         return self
 
     def evaluate(
-        self, approxes: Sequence[np.ndarray], target: Any, weight: Any
+        self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray | None
     ) -> tuple[float, float]:
         """Return the value of the first measure (0 for training rows), and the weight 1."""
-        if self.progress is None or weight is None or weight[0] < self.mark / 2:
+        if weight is None or weight[0] < self.mark / 2:
             return 0.0, 1.0
-        self.progress.see(approxes[0])
-        return self.progress.history[self.progress.measures[0].name][-1], 1.0
+        self.add_round(approxes[0])
+        return self.state.history[self.state.measures[0].name][-1], 1.0
 
-    def after_iteration(self, info: Any) -> bool:
+    def after_iteration(self, info: object) -> bool:
         """Return whether training should continue, as CatBoost expects from a callback."""
-        return not self.progress.is_over
+        return not self.state.is_over
+
+
+ADAPTERS = {"CatBoost": _CatBoostAdapter}
 
 
 # Measures as metrics -----------------------------------------------------------------------------
@@ -193,6 +203,11 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 
     Notes
     -----
+    CatBoost passes only labels, predictions and weights to a metric. In the first round of each
+    training, the metric therefore reads the labels of both Pools from the function of CatBoost that
+    calls it, and compares them with the labels that it receives. Data sets with the same labels in
+    the same order must have the same queries; otherwise, the first round raises a ValueError.
+
     The notes of `skgraded.lightgbm.eval_metric` about values, weights, labels and errors apply.
 
     Examples
@@ -211,99 +226,97 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     True
     """
     checked = as_measure(measure)
-    # CatBoost checks the name of the class as if it were its own metric.
+    # CatBoost shows the name of the class, and checks it as if it were its own metric.
     name = f"{checked.name}()" if checked.name in BUILT_IN else checked.name
-    cls = type(name, (_EvalMetric,), {"__module__": __name__})
+    cls = type(name, (_CatBoostMetric,), {"__module__": __name__})
     return cls(checked, group_id, eval_group_id)
 
 
-class _EvalMetric(_Metric, BoostingMetric):
-    factory = "eval_metric"
+class _CatBoostMetric(_Metric, BoostingMetric):
+    """A metric that reads the labels of both data sets from the Pools in its first round.
 
-    def __init__(self, measure: Any, group_id: Any, eval_group_id: Any):
+    CatBoost passes only labels and predictions, so the labels tell which data set is evaluated. Each
+    training copies the metric, so an object sees the Pools of one training.
+    """
+
+    def __init__(self, measure: Measure, group_id: ArrayLike, eval_group_id: ArrayLike) -> None:
         super().__init__(measure)
         self._group_ids = group_id, eval_group_id
-        self._learn = _DataSet(group_id, "group_id")
-        self._eval = _DataSet(eval_group_id, "eval_group_id")
+        self._sizes = _read_sizes(group_id, "group_id")
+        self._eval_sizes = _read_sizes(eval_group_id, "eval_group_id")
+        self._data_sets: list[tuple[np.ndarray, np.ndarray]] = []  # labels and query sizes
         self._has_warned = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickle cannot import classes that are created at run time.
+        # Copies begin without Pools, and pickle cannot import classes that are created at run time.
         return eval_metric, (self.measures[0], *self._group_ids)
 
     def evaluate(
-        self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: Any
+        self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray | None
     ) -> tuple[float, float]:
+        """Return the mean for the data set with the labels `target`, and the weight 1."""
+        if not self._data_sets:
+            self._data_sets = self._read_pools()
         target = np.asarray(target)
-        rows = self._rows_of(target)
-        if rows is None:
-            self._warn_of_shuffled_rows()
-            return 0.0, 1.0  # CatBoost cannot record NaN
-        scores = np.asarray(approxes[0] if len(approxes) == 1 else np.transpose(approxes))
-        judgments = judgments_of(rows, target, rows.sizes, weight)
-        return self.means(judgments, scores)[0], 1.0
-
-    def _rows_of(self, target: np.ndarray) -> _DataSet | None:
-        """Return the data set whose labels are `target`, or None for shuffled training rows."""
-        # CatBoost calls this method from its function `_train`, whose arguments include the pools.
-        pools = library_locals("train_pool", Pool)
-        if not pools:
-            raise ValueError(f"Only CatBoost can call {self!r}, because it reads the Pools.")
-        test_pool = pools.get("test_pool")
-        eval_pools = test_pool if isinstance(test_pool, (list, tuple)) else [test_pool]
-        is_learn = np.array_equal(self._learn.labels_of(pools["train_pool"]), target)
-        is_eval = any(
-            np.array_equal(self._eval.labels_of(pool), target)
-            for pool in eval_pools
-            if pool is not None
-        )
-        if is_eval and is_learn and not np.array_equal(self._learn.sizes, self._eval.sizes):
-            raise ValueError(
-                f"Both data sets have the same {len(target)} labels in the same order but "
-                "different queries, so the metric cannot distinguish them: reverse the order of "
-                "the queries in one data set."
-            )
-        if is_eval:
-            return self._eval
-        return self._learn if is_learn else None
-
-    def _warn_of_shuffled_rows(self) -> None:
+        for labels, sizes in self._data_sets:
+            if np.array_equal(labels, target):
+                scores = np.asarray(approxes[0] if len(approxes) == 1 else np.transpose(approxes))
+                judgments = cache_judgments(labels, target, sizes, weight)
+                return self.means(judgments, scores)[0], 1.0
         if not self._has_warned:
             self._has_warned = True
-            warnings.warn(
+            warn_user(
                 f"CatBoost shuffles the training rows, so {self.names[0]} cannot be computed for "
                 "them: 0 is recorded in each round. The values for the evaluation rows are right.",
-                stacklevel=6,
+                through="catboost",
             )
+        return 0.0, 1.0  # CatBoost cannot record NaN
 
-
-class _DataSet:
-    """Query sizes of a data set, and cached labels of the Pools that contain the data set."""
-
-    def __init__(self, group_id: Any, name: str):
-        codes, _ = query_codes(group_id, name=name)
-        # Query codes are numbered by first appearance, so a decrease means that a query reappears.
-        returns = np.flatnonzero(np.diff(codes) < 0)
-        if len(returns):
-            raise ValueError(
-                f"CatBoost requires the rows of each query to be contiguous, but argument "
-                f"{name} repeats an earlier query in row {returns[0] + 1}."
-            )
-        self.name, self.n, self.sizes = name, len(codes), np.bincount(codes)
-        self._starts = np.cumsum(self.sizes)[:-1]  # start of each query except the first
-        self._labels: dict[int, np.ndarray] = {}  # keyed by id(pool)
-
-    def labels_of(self, pool: Any) -> np.ndarray:
-        """Check the queries of a Pool, and return the labels of the Pool in row order."""
-        labels = self._labels.get(id(pool))
-        if labels is None:
-            hashes = pool.get_group_id_hash()  # None if the pool has no queries
-            starts = self._starts if hashes is None else np.flatnonzero(np.diff(hashes)) + 1
-            if pool.num_row() != self.n or not np.array_equal(starts, self._starts):
+    def _read_pools(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the labels and query sizes of the evaluation set, if any, and the training set."""
+        # CatBoost calls the metric from its function `_train`, whose arguments include the Pools.
+        pools = find_library_locals("train_pool", Pool)
+        if not pools:
+            raise ValueError(f"Only CatBoost can call {self!r}, because it reads the Pools.")
+        # `_train` has a list of evaluation sets, and `select_features` one or None.
+        eval_pools = pools["test_pool"]
+        if not isinstance(eval_pools, list):
+            eval_pools = [] if eval_pools is None else [eval_pools]
+        learn = _read_labels(pools["train_pool"], self._sizes, "group_id")
+        of_eval = [_read_labels(pool, self._eval_sizes, "eval_group_id") for pool in eval_pools]
+        if not np.array_equal(self._sizes, self._eval_sizes):
+            if any(np.array_equal(labels, learn) for labels in of_eval):
                 raise ValueError(
-                    f"The Pool does not match {self.name}, which describes {self.n} rows in "
-                    f"{len(self.sizes)} queries: make a new metric from the queries of both Pools."
+                    f"Both data sets have the same {len(learn)} labels in the same order but "
+                    "different queries, so the metric cannot distinguish them: reverse the order "
+                    "of the queries in one data set."
                 )
-            labels = np.asarray(pool.get_label(), dtype=np.float32)
-            keep_while_alive(self._labels, pool, labels)
-        return labels
+        return [*((labels, self._eval_sizes) for labels in of_eval), (learn, self._sizes)]
+
+
+def _read_sizes(group_id: ArrayLike, name: str) -> np.ndarray:
+    """Return the sizes of consecutive queries; raise a ValueError if a query reappears."""
+    codes, _ = query_codes(group_id, name=name)
+    # Query codes are numbered by first appearance, so a decrease means that a query reappears.
+    returns = np.flatnonzero(np.diff(codes) < 0)
+    if len(returns):
+        raise ValueError(
+            f"CatBoost requires the rows of each query to be contiguous, but argument {name} "
+            f"repeats an earlier query in row {returns[0] + 1}."
+        )
+    return np.bincount(codes)
+
+
+def _read_labels(pool: Pool, sizes: np.ndarray, name: str) -> np.ndarray:
+    """Return the labels of a Pool, after checking that its queries have these sizes."""
+    n, hashes = sizes.sum(), pool.get_group_id_hash()  # None if the Pool has no queries
+    is_same = pool.num_row() == n
+    if is_same and hashes is not None:
+        starts = np.flatnonzero(np.diff(hashes)) + 1
+        is_same = np.array_equal(starts, np.cumsum(sizes)[:-1])
+    if not is_same:
+        raise ValueError(
+            f"The Pool does not match {name}, which describes {n} rows in {len(sizes)} queries: "
+            "make a new metric from the queries of both Pools."
+        )
+    return np.asarray(pool.get_label(), dtype=np.float32)

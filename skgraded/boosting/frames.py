@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 
-def library_locals(name: str, kind: type) -> Mapping[str, Any]:
+def find_library_locals(name: str, kind: type) -> Mapping[str, Any]:
     """Return the locals of the innermost library frame whose variable `name` has type `kind`.
 
     Metrics and callbacks do not receive the Booster or the Dataset, but both are local variables of
@@ -22,7 +22,7 @@ def library_locals(name: str, kind: type) -> Mapping[str, Any]:
     return {}
 
 
-def passed_to_pipeline(X: Any) -> Any:
+def find_pipeline_input(X: Any) -> Any:
     """Return the X that was passed to the outermost ``Pipeline.score`` on the stack, or else `X`.
 
     A pipeline calls ``score`` of its last step with the rows that the other steps return, in which

@@ -3,24 +3,24 @@
 LightGBM's rankers accept the sizes of consecutive queries and one weight per row.
 """
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded.boosting.adapter import BoosterAdapter, adapts
-from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import (
-    BoostingMetric,
-    judgments_of,
-    keep_while_alive,
-    refuse_part,
-)
+from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.frames import find_library_locals
+from skgraded.boosting.metric import BoostingMetric, cache_judgments, refuse_part
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import Rows
+from skgraded.boosting.stopping import StoppingState
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
+
+if TYPE_CHECKING:
+    from lightgbm import Dataset
 
 __all__ = ["eval_metric", "objective"]
 
@@ -42,11 +42,34 @@ LONGEST_QUERY = 10_000  # maximum number of rows of a query for LightGBM's lambd
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
 
-@adapts("lightgbm", "LGBMModel")
 class _LGBMAdapter(BoosterAdapter):
     """Adapter for LGBMRanker, LGBMRegressor and their subclasses."""
 
+    row_arguments = ("init_score",)
+    round_parameters = (  # n_estimators and its aliases
+        "max_iter",
+        "n_estimators",
+        "n_iter",
+        "nrounds",
+        "num_boost_round",
+        "num_iteration",
+        "num_iterations",
+        "num_round",
+        "num_rounds",
+        "num_tree",
+        "num_trees",
+    )
     without_stopping = {"early_stopping_round": 0}
+    conflicting = (
+        "eval_class_weight",
+        "eval_group",
+        "eval_init_score",
+        "eval_metric",
+        "eval_names",
+        "eval_set",
+        "init_model",
+    )
+    changing = dict.fromkeys(("boost", "boosting", "boosting_type"), ("dart",))
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
@@ -94,10 +117,10 @@ class _LGBMAdapter(BoosterAdapter):
         n_gains = len(gains.split(",") if isinstance(gains, str) else gains)
         return n_gains - 1, f"{advice}, or set label_gain (one gain for each grade from 0)"
 
-    def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _copy_for(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy and the labels; grades used as gains become integer codes."""
         # Disable the default metric, ndcg: it rejects fractional labels and a second list of gains.
-        model = self.copy()
+        model = self._copy()
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
             model.set_params(label_gain=gains.tolist(), metric="None")
@@ -105,38 +128,44 @@ class _LGBMAdapter(BoosterAdapter):
             model.set_params(metric="None")
         return model, grades
 
-    def _refuse_long_queries(self, sizes: Any) -> None:
-        is_lambdarank = sizes is not None and self._objective == "lambdarank"
-        if is_lambdarank and sizes.max() > LONGEST_QUERY:
+    def _refuse_long_queries(self, sizes: np.ndarray | None) -> None:
+        if sizes is None or self._objective != "lambdarank":
+            return
+        if sizes.max() > LONGEST_QUERY:
             raise ValueError(
                 f"A query has {sizes.max()} rows, but LightGBM's lambdarank accepts at most "
                 f"{LONGEST_QUERY}: use LGBMRanker(objective=skgraded.lightgbm.objective('ndcg'))."
             )
 
-    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
+    def _train(self, model: Any, labels: np.ndarray, rows: Rows, fit_params: dict[str, Any]) -> Any:
         self._refuse_long_queries(rows.sizes)
-        return super().train(model, labels, rows, fit_params)
+        return super()._train(model, labels, rows, fit_params)
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    def _fit_stopped(
+        self,
+        training: Rows,
+        validation: Rows,
+        state: StoppingState,
+        add_round: Callable[[np.ndarray], None],
+        fit_params: dict[str, Any],
     ) -> Any:
         """Fit a copy of the estimator, with LightGBM's early stopping on the first measure."""
         from lightgbm import early_stopping
 
         def measure(y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
             _refuse_distributed("QueryRanker(early_stopping=True)", y_pred)
-            progress.see(y_pred)
-            return [(name, values[-1], True) for name, values in progress.history.items()]
+            add_round(y_pred)
+            return [(name, values[-1], True) for name, values in state.history.items()]
 
         self._refuse_long_queries(training.sizes)
-        stop = early_stopping(int(progress.patience), first_metric_only=True, verbose=False)
-        model, labels = self.labeled(training.grades)
+        stop = early_stopping(int(state.patience), first_metric_only=True, verbose=False)
+        model, labels = self._copy_for(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
-        arguments = self.with_callback(fit_params, stop) | self.fit_arguments(training)
+        arguments = self._with_callback(fit_params, stop) | self._fit_arguments(training)
         arguments |= self._validation_arguments(validation)
         model.fit(training.X, labels, eval_metric=measure, **arguments)
         # Set the best round even if a callback passed by the user stopped the training.
-        model.booster_.best_iteration = progress.best_round
+        model.booster_.best_iteration = state.best_round
         return model
 
     def _validation_arguments(self, validation: Rows) -> dict[str, Any]:
@@ -151,6 +180,9 @@ class _LGBMAdapter(BoosterAdapter):
         if self.query_argument:
             arguments["eval_group"] = [validation.sizes]
         return arguments
+
+
+ADAPTERS = {"LGBMModel": _LGBMAdapter}
 
 
 # Measures as metrics -----------------------------------------------------------------------------
@@ -209,67 +241,74 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
     >>> list(booster.best_score["valid_0"])
     ['NDCNG@5', 'MuAP']
     """
-    return _EvalMetric(measures)
+    return _LightGBMMetric(measures)
 
 
-class _EvalMetric(BoostingMetric):
+class _LightGBMMetric(BoostingMetric):
+    direction = (True,)  # higher is better
+
     # LightGBM's scikit-learn interface passes as many arguments as the metric has parameters, and
     # lgb.train passes two.
-    factory = "eval_metric"
-
-    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Any:
+    def __call__(
+        self,
+        y_true: np.ndarray,
+        y_pred: "np.ndarray | Dataset",
+        weight: np.ndarray | None = None,
+        group: np.ndarray | None = None,
+    ) -> tuple[Any, ...] | list[tuple[Any, ...]]:
         """Return the values of the measures; the arguments may also be (preds, dataset)."""
         judgments, preds = _read_arguments(y_true, y_pred, weight, group)
         _refuse_distributed(self, preds)
-        return self.results(self.means(judgments, preds), True)
+        return self.results(self.means(judgments, preds))
 
 
 # The ids of the prediction arrays that belong to training on a single machine. A Booster has one
 # such array per data set and fills it in every round, so each training run is examined only once.
-_of_one_machine: dict[int, bool] = {}
+_of_one_machine: set[int] = set()
 
 
-def _refuse_distributed(what: object, preds: Any) -> None:
+def _refuse_distributed(what: object, preds: np.ndarray) -> None:
     """Raise a ValueError if the calling Booster is part of a distributed training."""
     if id(preds) in _of_one_machine:
         return
     from lightgbm import Booster
 
     # LightGBM does not pass the Booster to metrics, so take it from the calling function.
-    booster = library_locals("self", Booster).get("self")
+    booster = find_library_locals("self", Booster).get("self")
     # After Booster.set_network, num_machines may be missing from params, so 2 is assumed.
     if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
         refuse_part(
-            what,
-            "evaluate booster.predict(X, num_iteration=n) for several n after training",
+            what, "evaluate booster.predict(X, num_iteration=n) for several n after training"
         )
-    keep_while_alive(_of_one_machine, preds, True)
+    _of_one_machine.add(id(preds))
+    weakref.finalize(preds, _of_one_machine.discard, id(preds))
 
 
 def _read_arguments(
-    y_true: Any, y_pred: Any, weight: Any, group: Any
+    y_true: np.ndarray,
+    y_pred: "np.ndarray | Dataset",
+    weight: np.ndarray | None,
+    group: np.ndarray | None,
 ) -> tuple[Judgments, np.ndarray]:
     """Return the judgments and the predictions, for either signature of LightGBM's callables."""
     from lightgbm import Dataset
 
-    if not isinstance(y_pred, Dataset):
-        labels = np.asarray(y_true)  # a list, as passed in a direct call, has no weak references
-        return _judgments_of(labels, labels, group, weight), np.asarray(y_pred)
-    columns = y_pred.get_label(), y_pred.get_group(), y_pred.get_weight()
-    return _judgments_of(y_pred, *columns), np.asarray(y_true)
-
-
-def _judgments_of(owner: Any, labels: Any, group: Any, weight: Any) -> Judgments:
-    """Return the judgments of a Dataset, or of an array of labels."""
-    if group is None:
+    data: np.ndarray | Dataset
+    if isinstance(y_pred, Dataset):
+        data, preds = y_pred, np.asarray(y_true)
+        columns: tuple[Any, Any, Any] = data.get_label(), data.get_group(), data.get_weight()
+    else:  # a list, as passed in a direct call, has no weak references
+        data, preds = np.asarray(y_true), np.asarray(y_pred)
+        columns = data, group, weight
+    if columns[1] is None:
         raise ValueError(
             "The Dataset has no query sizes, which ranking measures require: pass group= "
             "to lightgbm.Dataset, or eval_group= to LGBMRanker.fit."
         )
-    return judgments_of(owner, labels, group, weight, partial(_refuse_split_queries, owner))
+    return cache_judgments(data, *columns, partial(_refuse_split_queries, data)), preds
 
 
-def _refuse_split_queries(dataset: Any) -> None:
+def _refuse_split_queries(dataset: "np.ndarray | Dataset") -> None:
     """Raise a ValueError if a Dataset contains only some rows of a query, as with lgb.cv."""
     reference, rows = (getattr(dataset, name, None) for name in ("reference", "used_indices"))
     if reference is None or rows is None or reference.get_group() is None:
@@ -354,12 +393,16 @@ def objective(
     >>> params = {"objective": objective("mu_map"), "metric": "None", "num_threads": 1}
     >>> booster = lgb.train(params | {"verbose": -1}, train, 20)
     """
-    return _Objective(measure, truncation=truncation, sigmoid=sigmoid, norm=norm)
+    return _LightGBMObjective(measure, truncation=truncation, sigmoid=sigmoid, norm=norm)
 
 
-class _Objective(Objective):
+class _LightGBMObjective(Objective):
     def __call__(
-        self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
+        self,
+        y_true: np.ndarray,
+        y_pred: "np.ndarray | Dataset",
+        weight: np.ndarray | None = None,
+        group: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return gradients and hessians; the arguments may also be (preds, dataset)."""
         _refuse_bagging(getattr(y_pred, "params", {}))

@@ -17,7 +17,8 @@ from skgraded.measures.parsing import Measures
 class BoostingMetric:
     """Base class of metrics that are reported at each round; subclasses add calling conventions."""
 
-    factory: str  # name of the public function that creates the metric
+    factory = "eval_metric"  # name of the public function that creates the metric
+    direction: tuple[bool, ...] = ()  # follows each value, for libraries that require it
 
     def __init__(self, measures: Measures) -> None:
         self.measures: list[Measure] = as_measures(measures)
@@ -27,9 +28,9 @@ class BoostingMetric:
     def __repr__(self) -> str:
         return f"{self.factory}({self.names[0] if self._is_single else self.names!r})"
 
-    def results(self, values: list[float], *direction: bool) -> Any:
+    def results(self, values: list[float]) -> tuple[Any, ...] | list[tuple[Any, ...]]:
         """Return a list of (name, value, *direction) tuples, or one tuple for a single measure."""
-        results = [(*pair, *direction) for pair in zip(self.names, values, strict=True)]
+        results = [(*pair, *self.direction) for pair in zip(self.names, values, strict=True)]
         return results[0] if self._is_single else results
 
     def means(self, judgments: Judgments, preds: ArrayLike) -> list[float]:
@@ -37,7 +38,8 @@ class BoostingMetric:
         scores = read_predictions(preds, judgments.n_rows)
         means = compute_means(self.measures, judgments, scores)
         for measure in self.measures:
-            _check_defined(measure, has_value(measure, judgments))
+            if not has_value(measure, judgments):
+                _refuse_undefined(measure)
         return means
 
     def sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
@@ -56,7 +58,8 @@ class BoostingMetric:
     def means_of_sums(self, sums: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; `sums` is the total of all workers."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
-            _check_defined(measure, defined > 0)
+            if not defined > 0:
+                _refuse_undefined(measure)
         return (sums[0] / sums[1]).tolist()
 
 
@@ -73,29 +76,28 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 _judgments: dict[int, tuple[Judgments, list[np.ndarray]]] = {}
 
 
-def judgments_of(
-    owner: object, labels: Any, group: Any, weight: Any, check: Callable[[], None] | None = None
+def cache_judgments(
+    owner: object,
+    labels: ArrayLike,
+    group: ArrayLike,
+    weight: ArrayLike | None,
+    check: Callable[[], None] | None = None,
 ) -> Judgments:
     """Return the Judgments of a data set or label array, cached until the arguments change.
 
     Before new Judgments are created, `check` is called.
     """
-    columns = (labels, group, weight)
+    columns: tuple[Any, ...] = (labels, group, weight)
     judgments, known = _judgments.get(id(owner), (None, ()))
     if judgments is None or not all(map(np.array_equal, known, columns)):  # None equals None
         if check is not None:
             check()
         grades = np.asarray(labels, dtype=np.float32)  # all libraries store 32-bit labels
         judgments = Judgments(grades, group=group, sample_weight=weight)
-        keep_while_alive(_judgments, owner, (judgments, [np.array(values) for values in columns]))
+        if id(owner) not in _judgments:
+            weakref.finalize(owner, _judgments.pop, id(owner), None)
+        _judgments[id(owner)] = judgments, [np.array(values) for values in columns]
     return judgments
-
-
-def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
-    """Cache a value until its owner is garbage-collected; the key is the id of the owner."""
-    if id(owner) not in values:
-        weakref.finalize(owner, values.pop, id(owner), None)
-    values[id(owner)] = value
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -129,9 +131,8 @@ def read_predictions(preds: ArrayLike, n_rows: int) -> np.ndarray:
     return scores
 
 
-def _check_defined(measure: Measure, is_defined: bool) -> None:
-    if not is_defined:
-        raise ValueError(
-            f"The measure {measure} is undefined for every query with positive weight in this data "
-            "set, usually because no document is relevant: check the labels and weights."
-        )
+def _refuse_undefined(measure: Measure) -> NoReturn:
+    raise ValueError(
+        f"The measure {measure} is undefined for every query with positive weight in this data "
+        "set, usually because no document is relevant: check the labels and weights."
+    )

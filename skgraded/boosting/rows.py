@@ -80,7 +80,7 @@ class Rows:
         return mean_weights(self.by_row[WEIGHT], self.query_of_row, np.asarray(self.sizes))
 
 
-def joint_judgments(parts: Sequence[Rows]) -> Judgments:
+def judge_rows(parts: Sequence[Rows]) -> Judgments:
     """Return the grades, queries and weights of all parts, in this order, as Judgments."""
     grades = np.concatenate([rows.grades for rows in parts])
     weights = [rows.by_row[WEIGHT] for rows in parts if WEIGHT in rows.by_row]

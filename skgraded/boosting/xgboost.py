@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.needs import needs
-from skgraded.boosting.adapter import BoosterAdapter, adapts
-from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, judgments_of, refuse_part
+from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.frames import find_library_locals
+from skgraded.boosting.metric import BoostingMetric, cache_judgments, refuse_part
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.boosting.stopping import StoppingState
 from skgraded.judgments import Judgments
 from skgraded.measures import MEASURES, Measure
 
@@ -30,11 +31,19 @@ HIGHER_IS_BETTER = {*MAXIMIZED, *MEASURES}
 # XGBoost in QueryRanker --------------------------------------------------------------------------
 
 
-@adapts("xgboost", "XGBModel")
 class _XGBAdapter(BoosterAdapter):
     """Adapter for XGBRanker, XGBRegressor and their subclasses."""
 
+    row_arguments = ("base_margin",)
     without_stopping = {"early_stopping_rounds": None}
+    conflicting = (
+        "base_margin_eval_set",
+        "eval_group",
+        "eval_set",
+        "sample_weight_eval_set",
+        "xgb_model",
+    )
+    changing = {"booster": ("dart", "gblinear")}
 
     @property
     def grade_limit(self) -> tuple[float, str] | None:
@@ -51,20 +60,25 @@ class _XGBAdapter(BoosterAdapter):
             "regressor"
         )
 
-    def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
-        model = self.copy()
+    def _copy_for(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+        model = self._copy()
         if self.grades_are_gains and self.query_argument:
             model.set_params(ndcg_exp_gain=False)
         return model, grades
 
-    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        arguments = super().fit_arguments(rows)
+    def _fit_arguments(self, rows: Rows) -> dict[str, Any]:
+        arguments = super()._fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             arguments[WEIGHT] = rows.query_weights
         return arguments
 
-    def fit_stopped(
-        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    def _fit_stopped(
+        self,
+        training: Rows,
+        validation: Rows,
+        state: StoppingState,
+        add_round: Callable[[np.ndarray], None],
+        fit_params: dict[str, Any],
     ) -> Any:
         """Fit a copy of the estimator; a callback evaluates each round and stops the training."""
         # Use a callback, because XGBoost would weight the values of a metric by query size.
@@ -74,7 +88,7 @@ class _XGBAdapter(BoosterAdapter):
                 "pass skgraded.xgboost.custom_metric and "
                 "EarlyStopping to xgboost's train: they use the queries of all workers",
             )
-        model, labels = self.labeled(training.grades)
+        model, labels = self._copy_for(training.grades)
         data = xgb.DMatrix(
             validation.X,
             missing=model.missing,
@@ -83,34 +97,35 @@ class _XGBAdapter(BoosterAdapter):
             enable_categorical=model.enable_categorical,
         )
 
-        def stop(booster: Any) -> bool:
-            progress.see(booster.predict(data))  # XGBoost caches the scores of earlier rounds
-            return progress.is_over
+        def stop(booster: xgb.Booster) -> bool:
+            add_round(booster.predict(data))  # XGBoost caches the scores of earlier rounds
+            return state.is_over
 
         patience, callbacks = model.early_stopping_rounds, model.callbacks
         callbacks_of_fit = [_AfterRound(stop), *(callbacks or ())]
         model.set_params(early_stopping_rounds=None, callbacks=callbacks_of_fit)
-        self.train(model, labels, training, fit_params)
+        self._train(model, labels, training, fit_params)
         # set_params would also change the trained booster
         model.early_stopping_rounds, model.callbacks = patience, callbacks
         booster = model.get_booster()
         # XGBoost skips the remaining callbacks once a callback stops the training.
         # In XGBoost 2.1 and earlier, callbacks run in arbitrary order.
-        if progress.n_rounds < booster.num_boosted_rounds():
-            progress.see(booster.predict(data))
-        booster.set_attr(
-            best_iteration=str(progress.best_round - 1), best_score=str(progress.best_score)
-        )
+        if state.n_rounds < booster.num_boosted_rounds():
+            add_round(booster.predict(data))
+        booster.set_attr(best_iteration=str(state.best_round - 1), best_score=str(state.best_score))
         return model
 
 
 class _AfterRound(xgb.callback.TrainingCallback):
-    def __init__(self, function: Callable[[Any], bool]) -> None:
+    def __init__(self, function: Callable[[xgb.Booster], bool]) -> None:
         self._function = function
 
-    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+    def after_iteration(self, model: xgb.Booster, epoch: int, evals_log: Any) -> bool:
         """Pass the Booster to the function, which returns whether to stop."""
         return self._function(model)
+
+
+ADAPTERS = {"XGBModel": _XGBAdapter}
 
 
 # Measures as metrics -----------------------------------------------------------------------------
@@ -164,16 +179,16 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
     >>> list(history["train"])
     ['MuAP', 'NDCNG@5']
     """
-    return _CustomMetric(measures)
+    return _XGBoostMetric(measures)
 
 
-class _CustomMetric(BoostingMetric):
+class _XGBoostMetric(BoostingMetric):
     factory = "custom_metric"
 
     # XGBoost's estimators read this name, then call the metric with labels instead of a DMatrix.
     __name__ = factory
 
-    def __call__(self, preds: np.ndarray, dmatrix: Any, sample_weight: Any = None) -> Any:
+    def __call__(self, preds: np.ndarray, dmatrix: xgb.DMatrix, sample_weight: Any = None) -> Any:
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
                 f"{self} works only with xgb.train and xgb.cv, which pass it a DMatrix with "
@@ -183,11 +198,11 @@ class _CustomMetric(BoostingMetric):
         self._refuse_minimization()
         if xgb.collective.get_world_size() > 1:
             return self.results(self._means_of_workers(dmatrix, preds))
-        return self.results(self.means(_judgments_of(dmatrix), preds))
+        return self.results(self.means(_read_judgments(dmatrix), preds))
 
     def _refuse_minimization(self) -> None:
         """Raise a ValueError if a callback of the current training would minimize a measure."""
-        container = library_locals("self", xgb.callback.CallbackContainer).get("self")
+        container = find_library_locals("self", xgb.callback.CallbackContainer).get("self")
         if container is None or container.metric is not self:
             return  # called by the user, or by a metric of the user that wraps this one
         for callback in container.callbacks:
@@ -204,14 +219,14 @@ class _CustomMetric(BoostingMetric):
                     f"skgraded.xgboost.EarlyStopping(rounds={callback.rounds})]."
                 )
 
-    def _means_of_workers(self, dmatrix: Any, preds: np.ndarray) -> list[float]:
+    def _means_of_workers(self, dmatrix: xgb.DMatrix, preds: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; every worker must call this method."""
         # XGBoost itself would compute the unweighted mean of the workers' means (xgboost#8475).
         # Failed workers also call allreduce, or the others would hang.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
-                sums = self.sums(_judgments_of(dmatrix), preds)
+                sums = self.sums(_read_judgments(dmatrix), preds)
             except (ValueError, TypeError) as raised:
                 error = raised
         shared = np.append(sums.ravel(), float(error is not None))
@@ -225,7 +240,7 @@ class _CustomMetric(BoostingMetric):
         return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
 
 
-def _judgments_of(dmatrix: Any) -> Judgments:
+def _read_judgments(dmatrix: xgb.DMatrix) -> Judgments:
     labels, ends = dmatrix.get_label(), dmatrix.get_uint_info("group_ptr")
     if len(ends) == 0:
         raise ValueError(
@@ -236,7 +251,7 @@ def _judgments_of(dmatrix: Any) -> Judgments:
     weights = dmatrix.get_weight()
     if len(weights) == len(sizes):
         weights = np.repeat(weights, sizes)
-    return judgments_of(dmatrix, labels, sizes, weights if len(weights) else None)
+    return cache_judgments(dmatrix, labels, sizes, weights if len(weights) else None)
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
@@ -293,14 +308,14 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         )
         self._has_direction = maximize is not None
 
-    def before_training(self, model: Any) -> Any:
+    def before_training(self, model: xgb.Booster) -> xgb.Booster:
         """Discard the state of the previous training."""
         self.current_rounds = 0
         self.stopping_history: dict[str, Any] = {}
         self.best_scores: dict[str, Any] = {}
         return super().before_training(model)
 
-    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+    def after_iteration(self, model: xgb.Booster, epoch: int, evals_log: Any) -> bool:
         """Return whether to stop; raise an error if the direction of the metric is unknown."""
         values = evals_log.get(self.data or next(reversed(evals_log), None), {})
         metric = self.metric_name or next(reversed(values), None)
@@ -366,16 +381,16 @@ def objective(
     >>> params = {"disable_default_eval_metric": 1, "nthread": 1}
     >>> booster = xgb.train(params, train, 20, obj=objective("mu_map"))
     """
-    return _Objective(measure, truncation=truncation, sigmoid=sigmoid, norm=norm)
+    return _XGBoostObjective(measure, truncation=truncation, sigmoid=sigmoid, norm=norm)
 
 
-class _Objective(Objective):
-    def __call__(self, preds: np.ndarray, dmatrix: Any) -> tuple[np.ndarray, np.ndarray]:
+class _XGBoostObjective(Objective):
+    def __call__(self, preds: np.ndarray, dmatrix: xgb.DMatrix) -> tuple[np.ndarray, np.ndarray]:
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
                 f"Pass {self!r} to xgb.train(…, obj=…) or xgb.cv, because XGBoost's estimators do "
                 "not pass queries to an objective."
             )
-        gradients, hessians = self.gradients(_judgments_of(dmatrix), preds)
+        gradients, hessians = self.gradients(_read_judgments(dmatrix), preds)
         hessians *= 2.0
         return gradients, hessians

@@ -1,7 +1,6 @@
-"""Early stopping of a ranker: settings, held-out queries, the stopping rule and the fits."""
+"""Early stopping of a ranker: settings, held-out queries and the fits."""
 
 import warnings
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -10,58 +9,20 @@ from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.queries import sorted_positions
-from skgraded.boosting.metric import has_value, read_predictions
-from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
-from skgraded.judgments import Judgments
+from skgraded.boosting.adapter import Adapter
+from skgraded.boosting.metric import has_value
+from skgraded.boosting.rows import WEIGHT, Queries, Rows, judge_rows
+from skgraded.boosting.stopping import StoppingState
 from skgraded.measures import Measure
-from skgraded.measures.base import compute_means
 from skgraded.model_selection.folds import splits_of_queries
 from skgraded.model_selection.rounds import JointRounds
 
 FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
 
 
-@dataclass
-class StoppingState:
-    """Validation scores per measure and round, and the rule that decides when to stop.
-
-    Training stops after `patience` rounds without a new best value of the first measure.
-    """
-
-    measures: list[Measure]
-    judgments: Judgments
-    patience: int
-    n_rounds: int = 0
-    best_round: int = 0  # counted from 1
-    best_score: float = -np.inf
-
-    def __post_init__(self) -> None:
-        self.history: dict[str, list[float]] = {measure.name: [] for measure in self.measures}
-
-    def see(self, scores: np.ndarray) -> None:
-        """Evaluate the validation scores of a new round and update the best round."""
-        scores = read_predictions(scores, self.judgments.n_rows)
-        means = compute_means(self.measures, self.judgments, scores)
-        for values, mean in zip(self.history.values(), means, strict=True):
-            values.append(mean)
-        self.n_rounds += 1
-        if means[0] > self.best_score:
-            self.best_score, self.best_round = means[0], self.n_rounds
-
-    @property
-    def over_at(self) -> int:
-        """Round after which training stops if the best score does not improve."""
-        return self.best_round + self.patience
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the best score has not improved in the last `patience` rounds."""
-        return self.n_rounds >= self.over_at
-
-
 def fit_stopped(
     ranker: Any,
-    adapter: Any,
+    adapter: Adapter,
     measures: list[Measure],
     parts: list[tuple[Rows, Any]],
     rows: Rows,
@@ -77,7 +38,7 @@ def fit_stopped(
     for training, _ in parts:
         if WEIGHT in training.by_row and not training.by_row[WEIGHT].any():
             raise ValueError("sample_weight must be positive in at least one training row.")
-    judgments = joint_judgments([validation_rows for _, validation_rows in parts])
+    judgments = judge_rows([validation_rows for _, validation_rows in parts])
     for measure in measures:
         if not has_value(measure, judgments):
             raise ValueError(
@@ -87,7 +48,7 @@ def fit_stopped(
             )
     state = StoppingState(measures, judgments, ranker.n_iter_no_change)
     if len(parts) == 1:
-        model = adapter.fit_stopped(*parts[0], state, fit_params)
+        model = adapter.fit_stopped(*parts[0], state, state.add_round, fit_params)
     else:  # these fits only determine the number of rounds
         JointRounds(state, len(parts)).train(adapter, parts, fit_params)
     parts.clear()  # free the copies of the rows
@@ -119,7 +80,7 @@ def kind_of(early_stopping: Any) -> str | None:
 
 
 def split_rows(
-    ranker: Any, adapter: Any, table: Any, rows: Rows, queries: Queries
+    ranker: Any, adapter: Adapter, table: Any, rows: Rows, queries: Queries
 ) -> list[tuple[Rows, Any]]:
     """Return the training rows and the held-out rows of each fold."""
     by_query = adapter.query_argument is not None
@@ -179,7 +140,7 @@ def _take(rows: Rows, queries: Queries, chosen: np.ndarray, by_query: bool) -> R
 
 
 def check_arguments(
-    ranker: Any, adapter: Any, fit_params: dict[str, Any], validation: dict[str, Any]
+    ranker: Any, adapter: Adapter, fit_params: dict[str, Any], validation: dict[str, Any]
 ) -> Any:
     """Check the settings and the validation rows; return the sizes of validation queries, if any.
 

@@ -23,7 +23,7 @@ from skgraded._input.query_source import (
 from skgraded._input.tables import as_table, check_row_labels, take_rows
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import plain
-from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
+from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import WEIGHT
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
@@ -54,7 +54,7 @@ class RankerOnRows:
         """Raise a TypeError if ``fit`` requires queries but cannot receive them as `qid`."""
         adapter = adapter_of(self.ranker)
         finds_queries = QuerySource.of_estimator(self.ranker).is_in_X
-        if finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
+        if finds_queries or not adapter.accepts_queries:
             return
         with config_context(enable_metadata_routing=True):
             if not _requested(self.ranker, ["qid"]):

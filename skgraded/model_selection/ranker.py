@@ -33,7 +33,7 @@ from skgraded._input.query_source import (
 )
 from skgraded._input.tables import as_table, check_row_labels, column_names
 from skgraded._input.words import plain
-from skgraded.boosting.adapter import adapter_of
+from skgraded.boosting.adapter import Adapter, adapter_of
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
@@ -273,7 +273,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             query in both X and `X_val`, or a measure that is undefined for all validation queries.
         """
         measures = as_measures(self.measure)
-        adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
+        are_gains = _check_grades(self.grades) == "gain"
+        adapter = adapter_of(self.estimator, grades_are_gains=are_gains)
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
         validation = {
@@ -413,7 +414,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _read(
         self,
-        adapter: Any,
+        adapter: Adapter,
         X: Any,
         y: Any,
         qid: Any,
@@ -508,7 +509,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _refuse_grades(grades: np.ndarray, adapter: Any, name: str) -> None:
+def _refuse_grades(grades: np.ndarray, adapter: Adapter, name: str) -> None:
     """Raise a ValueError for grades that the estimator does not accept."""
     if adapter.grade_limit is None:
         return

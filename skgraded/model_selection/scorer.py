@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.query_source import QuerySource, estimators_inside, warn_of_split_queries
 from skgraded._input.user_warnings import warn_user
-from skgraded.boosting.frames import passed_to_pipeline
+from skgraded.boosting.frames import find_pipeline_input
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import compute_means
@@ -184,7 +184,7 @@ def before_steps(source: QuerySource, X: Any) -> tuple[QuerySource, Any]:
     """
     if not source.is_column or "sklearn.pipeline" not in sys.modules:
         return source, X
-    passed = passed_to_pipeline(X)
+    passed = find_pipeline_input(X)
     return (source, X) if passed is X else (source.before_steps(), passed)
 
 

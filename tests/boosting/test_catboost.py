@@ -132,9 +132,12 @@ def test_training_rows_have_the_value_0_and_a_warning_if_catboost_shuffles_them(
     measure = sg.NDCNG(k=5)
 
     metric = eval_metric(measure, train[2], valid[2])
-    kept = contextlib.nullcontext()
-    with kept if keeps_order else pytest.warns(UserWarning, match="NDCNG@5 cannot be computed"):
+    kept = contextlib.nullcontext([])
+    warned = pytest.warns(UserWarning, match="NDCNG@5 cannot be computed")
+    with kept if keeps_order else warned as records:
         model, recorded = trained(metric, *pools, **params)
+    # The warning points at the line that calls CatBoost.
+    assert [record.filename for record in records] == [__file__] * (not keeps_order)
     learn, evaluated = (by_round(model, measure, *part) for part in parts)
     assert_close(recorded["validation"], evaluated)
     if keeps_order:

@@ -57,8 +57,15 @@ def test_the_query_column_is_removed_before_the_transformers(ranking):
     assert by_column.n_features_in_ == X.shape[1]
 
 
-def test_a_pipeline_may_contain_only_a_ranker(ranking):
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_pipeline_may_contain_only_a_ranker_or_another_pipeline(ranking, stops):
     X, y, qid = ranking
-    alone = sg.QueryRanker(RANKERS["LightGBM"]).fit(X, y, qid=qid)
-    piped = sg.QueryRanker(make_pipeline(RANKERS["LightGBM"])).fit(X, y, qid=qid)
+    ranker = RANKERS["LightGBM"]
+    inner = make_pipeline(StandardScaler(), ranker)
+    alone, piped, scaled, nested = (
+        sg.QueryRanker(estimator, early_stopping=stops, random_state=0).fit(X, y, qid=qid)
+        for estimator in (ranker, make_pipeline(ranker), inner, make_pipeline(inner))
+    )
     np.testing.assert_array_equal(piped.predict(X), alone.predict(X))
+    np.testing.assert_array_equal(nested.predict(X), scaled.predict(X))
+    assert nested.estimator_[0][-1].n_estimators_ == scaled.estimator_[-1].n_estimators_
