@@ -15,7 +15,7 @@ from skgraded._input.user_warnings import warn_user
 from skgraded._kernels import layout
 from skgraded.clicks.impressions import (
     Impressions,
-    number_together,
+    combine_codes,
     read_positions,
     refuse_invalid,
 )
@@ -166,7 +166,8 @@ class Counts:
         document = np.zeros(n, dtype=np.intp)
         if method != "randomized":
             rows.require(f"method={method!r}", "qid", "item")
-            document = number_together([codes["qid"], codes["item"]])
+            keys = combine_codes([codes["qid"], codes["item"]])
+            document, *_ = layout.number_by_appearance(keys)
         keys = document * rows.n_positions + position
         cell, first, *_ = layout.number_by_appearance(keys)
         order = np.argsort(keys[first])

@@ -16,6 +16,7 @@ from skgraded._kernels import layout
 from skgraded.datasets.entries import repeated_keys
 
 MAX_POSITION = 10**7  # larger numbers are not positions, but ids or times
+MAX_KEY = 2**62
 IDS = ("session", "qid", "item")
 
 
@@ -38,12 +39,15 @@ def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: 
         raise ValueError(f"{rule}; got {values[row]:g} in row {row}.{advice}")
 
 
-def number_together(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Number the distinct combinations of the codes of several columns."""
-    numbers = columns[0]
-    for codes in columns[1:]:
-        numbers, *_ = layout.number_by_appearance(numbers * (codes.max() + 1) + codes)
-    return numbers
+def combine_codes(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return one key ≥ 0 per row; keys are equal where the codes of all columns are equal."""
+    keys, *others = columns
+    for codes in others:
+        n = int(codes.max()) + 1
+        if (int(keys.max()) + 1) * n > MAX_KEY:
+            keys, *_ = layout.number_by_appearance(keys)
+        keys = keys * n + codes
+    return keys
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Impressions:
             )
         if self.is_counted:
             return
-        later, first = repeated_keys(number_together([*self.codes.values(), self.places]))
+        later, first = repeated_keys(combine_codes([*self.codes.values(), self.places]))
         refuse_invalid(
             values,
             (values <= 1) | ("session" in self.codes) | (len(later) > 0),
@@ -139,8 +143,7 @@ class Impressions:
                 pair = plain_list(ids["qid"][[first[row], query[row]]])
                 faults.append((row, f"the queries {pair[0]!r} and {pair[1]!r} (in row {row})"))
         for name in columns:
-            keys = session * (codes[name].max() + 1) + codes[name]
-            for row in repeated_keys(keys)[0][:1]:
+            for row in repeated_keys(combine_codes([session, codes[name]]))[0][:1]:
                 (value,) = plain_list(ids[name][[codes[name][row]]])
                 faults.append((row, f"{name} {value!r} twice (again in row {row})"))
         for row, fault in faults:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import skgraded as sg
+from skgraded.clicks.impressions import combine_codes
 
 COLUMNS = {"clicked": [0, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "b"]}
 
@@ -136,3 +137,9 @@ def test_columns_that_simulated_sessions_return_fit_data():
     for name in ("position_bias", "click_grades"):
         assert not hasattr(sg, name)
     assert not hasattr(sg.datasets, "click_preferences")
+
+
+def test_keys_of_several_columns_do_not_overflow():
+    large = np.array([2**40, 0, 2**40, 2**40])
+    keys = combine_codes([large, large, np.array([5, 5, 5, 4]), large])
+    assert keys[0] == keys[2] and len(set(keys)) == 3 and keys.min() >= 0
