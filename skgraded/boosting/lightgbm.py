@@ -35,7 +35,6 @@ WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective m
     "xendcg_mart",
 )
 
-
 LONGEST_QUERY = 10_000  # maximum number of rows of a query for LightGBM's lambdarank
 
 
@@ -128,18 +127,14 @@ class _LGBMAdapter(BoosterAdapter):
             model.set_params(metric="None")
         return model, grades
 
-    def _refuse_long_queries(self, sizes: np.ndarray | None) -> None:
-        if sizes is None or self._objective != "lambdarank":
-            return
-        if sizes.max() > LONGEST_QUERY:
+    def _fit_arguments(self, rows: Rows) -> dict[str, Any]:
+        longest = 0 if rows.sizes is None else rows.sizes.max()
+        if longest > LONGEST_QUERY and self._objective == "lambdarank":
             raise ValueError(
-                f"A query has {sizes.max()} rows, but LightGBM's lambdarank accepts at most "
+                f"A query has {longest} rows, but LightGBM's lambdarank accepts at most "
                 f"{LONGEST_QUERY}: use LGBMRanker(objective=skgraded.lightgbm.objective('ndcg'))."
             )
-
-    def _train(self, model: Any, labels: np.ndarray, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        self._refuse_long_queries(rows.sizes)
-        return super()._train(model, labels, rows, fit_params)
+        return super()._fit_arguments(rows)
 
     def _fit_stopped(
         self,
@@ -157,7 +152,6 @@ class _LGBMAdapter(BoosterAdapter):
             add_round(y_pred)
             return [(name, values[-1], True) for name, values in state.history.items()]
 
-        self._refuse_long_queries(training.sizes)
         stop = early_stopping(int(state.patience), first_metric_only=True, verbose=False)
         model, labels = self._copy_for(training.grades)
         model.set_params(metric="None", early_stopping_round=0)

@@ -97,12 +97,13 @@ class _XGBAdapter(BoosterAdapter):
             enable_categorical=model.enable_categorical,
         )
 
-        def stop(booster: xgb.Booster) -> bool:
-            add_round(booster.predict(data))  # XGBoost caches the scores of earlier rounds
-            return state.is_over
+        class AddRound(xgb.callback.TrainingCallback):
+            def after_iteration(self, model: xgb.Booster, epoch: int, evals_log: Any) -> bool:
+                add_round(model.predict(data))  # XGBoost caches the scores of earlier rounds
+                return state.is_over
 
         patience, callbacks = model.early_stopping_rounds, model.callbacks
-        callbacks_of_fit = [_AfterRound(stop), *(callbacks or ())]
+        callbacks_of_fit = [AddRound(), *(callbacks or ())]
         model.set_params(early_stopping_rounds=None, callbacks=callbacks_of_fit)
         self._train(model, labels, training, fit_params)
         # set_params would also change the trained booster
@@ -114,15 +115,6 @@ class _XGBAdapter(BoosterAdapter):
             add_round(booster.predict(data))
         booster.set_attr(best_iteration=str(state.best_round - 1), best_score=str(state.best_score))
         return model
-
-
-class _AfterRound(xgb.callback.TrainingCallback):
-    def __init__(self, function: Callable[[xgb.Booster], bool]) -> None:
-        self._function = function
-
-    def after_iteration(self, model: xgb.Booster, epoch: int, evals_log: Any) -> bool:
-        """Pass the Booster to the function, which returns whether to stop."""
-        return self._function(model)
 
 
 ADAPTERS = {"XGBModel": _XGBAdapter}
