@@ -83,40 +83,40 @@ def _from_pandas(series: Any) -> pa.Array:
     return pa.array(values.astype(dtype.newbyteorder("="), copy=False))
 
 
-def missing(column: pa.ChunkedArray) -> np.ndarray:
+def find_missing(column: pa.ChunkedArray) -> np.ndarray:
     """Return a boolean mask that is True where the column is null or NaN."""
     return compute.is_null(column, nan_is_null=True).to_numpy()
 
 
-def numbers(column: pa.ChunkedArray) -> np.ndarray:
+def convert_numbers(column: pa.ChunkedArray) -> np.ndarray:
     """Convert a column to NumPy. Missing numbers become NaN; decimals and text become objects."""
-    kind = standard_type(column.type)
+    kind = standardize_type(column.type)
     if pa.types.is_decimal(kind) or pa.types.is_nested(kind):
         return object_array(column.to_pylist())
-    column = plain(column)
+    column = decode_column(column)
     if column.null_count and pa.types.is_boolean(kind):
         column = column.cast(pa.float64())
     return column.to_numpy()  # integers with nulls become float64
 
 
-def scores(column: pa.ChunkedArray, name: str) -> Any:
+def convert_scores(column: pa.ChunkedArray, name: str) -> Any:
     """Convert scores to float64, except 64-bit integers; raise an error for NaN."""
-    return pa.array(scores_as_given(numbers(column), name))
+    return pa.array(scores_as_given(convert_numbers(column), name))
 
 
-def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
+def convert_ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
     """Convert ids, except coded text, to a standard type; raise a ValueError for other values."""
-    kind = standard_type(column.type)
+    kind = standardize_type(column.type)
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
         raise ValueError(f"{name} must contain numbers, text or dates; its type is {kind}.")
     if not _is_coded_text(column):
-        column = plain(column)
+        column = decode_column(column)
     if pa.types.is_floating(kind):
         refuse_inexact(column.to_numpy(), name)
         column = column.cast(pa.float64())
     if column.null_count or pa.types.is_floating(kind):
-        is_missing = missing(column)
+        is_missing = find_missing(column)
         if is_missing.any():
             row = int(is_missing.argmax())
             raise missing_id(name, row, column[row].as_py())
@@ -130,7 +130,7 @@ def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
 
 
 def as_given(column: pa.ChunkedArray) -> Any:
-    """Convert the ids returned by `ids` to the type that Judgments processes fastest."""
+    """Convert the ids returned by `convert_ids` to the type that Judgments processes fastest."""
     kind = column.type
     if arrow_strings.is_text(kind):
         return column
@@ -149,16 +149,16 @@ def _without_zeros(decimal: Decimal) -> Decimal:
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 
 
-def first_of_last(column: pa.ChunkedArray) -> tuple[int, int]:
+def find_edges(column: pa.ChunkedArray) -> tuple[int, int]:
     """Return the end of the first id's block of rows, and the start of the last id's block."""
-    return _run(column, 1), len(column) - _run(column, -1)
+    return _count_run(column, 1), len(column) - _count_run(column, -1)
 
 
-def _run(column: pa.ChunkedArray, step: int) -> int:
+def _count_run(column: pa.ChunkedArray, step: int) -> int:
     """Count the leading (step 1) or trailing (step -1) rows that share the same id."""
     n, length = len(column), 1024
     while True:
-        part = plain(column.slice(0 if step > 0 else max(n - length, 0), length))
+        part = decode_column(column.slice(0 if step > 0 else max(n - length, 0), length))
         outermost = part[0 if step > 0 else len(part) - 1]
         differs = compute.not_equal(part, outermost).to_numpy()[::step]
         if differs.any():
@@ -168,30 +168,30 @@ def _run(column: pa.ChunkedArray, step: int) -> int:
         length *= 8
 
 
-def take(table: pa.Table, rows: np.ndarray) -> pa.Table:
+def copy_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:
     """Copy rows of a validated table, as `Table.take` does, which copies texts more slowly."""
-    return pa.table({name: _take(table[name], rows) for name in table.column_names})
+    return pa.table({name: _copy_values(table[name], rows) for name in table.column_names})
 
 
-def _take(column: pa.ChunkedArray, rows: np.ndarray) -> Any:
+def _copy_values(column: pa.ChunkedArray, rows: np.ndarray) -> Any:
     if not arrow_strings.is_text(column.type):
         is_single = column.num_chunks == 1
         values = column.chunk(0) if is_single else pa.concat_arrays(column.chunks)
         return compute.take(values, rows, boundscheck=False)
     ends, data = map(pa.py_buffer, arrow_strings.copied(column, rows))
-    kind = standard_type(column.type)
+    kind = standardize_type(column.type)
     return pa.Array.from_buffers(kind, len(rows), [None, ends, data])
 
 
-def marks_of_rows(column: pa.ChunkedArray) -> np.ndarray:
-    """Return the 64-bit key of each row of a column that was converted with `ids`."""
+def mark_rows(column: pa.ChunkedArray) -> np.ndarray:
+    """Return the 64-bit key of each row of a column that was converted with `convert_ids`."""
     if arrow_strings.is_text(column.type):
         return arrow_strings.keys(column)
     values = as_given(column)
     return arrow_strings.marks(object_array(values) if isinstance(values, list) else values)
 
 
-def narrowed(column: Any) -> Any:
+def narrow(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Convert a numeric column to uint8 if the conversion is lossless."""
     values = column.to_numpy()
     with np.errstate(invalid="ignore"):
@@ -199,8 +199,8 @@ def narrowed(column: Any) -> Any:
     return pa.array(small) if (small == values).all() else column
 
 
-def standard_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column of this type that was converted with `plain`."""
+def standardize_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column of this type that was converted with `decode_column`."""
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid":
         return kind.storage_type
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
@@ -209,11 +209,11 @@ def standard_type(kind: pa.DataType) -> pa.DataType:
     return layouts.get(str(kind).removesuffix("_view"), kind)
 
 
-def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def decode_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Decode encoded columns; convert UUIDs, text and bytes to one standard type each."""
     if pa.types.is_run_end_encoded(column.type):
         column = compute.run_end_decode(column)
-    kind = standard_type(column.type)
+    kind = standardize_type(column.type)
     return column if column.type == kind else column.cast(kind)
 
 

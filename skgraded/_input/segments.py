@@ -47,7 +47,7 @@ def segments_of(
     """Return (segment, positions of its queries) pairs in order of first appearance."""
     ids = plain_list(query_ids)
     positions: dict[Any, list[int]] = {}
-    for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
+    for i, (query, segment) in enumerate(zip(ids, _read_segments(ids, by), strict=True)):
         refuse_unwritable(segment, "Argument 'by'")
         if is_missing(segment):
             raise ValueError(
@@ -77,7 +77,7 @@ def refuse_too_many(segments: list[Any]) -> None:
         )
 
 
-def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
+def _read_segments(ids: list[Any], by: Any) -> list[Any]:
     is_column = hasattr(by, "__len__") and len(getattr(by, "shape", "1")) == 1
     if isinstance(by, (str, bytes, set, frozenset)) or not is_column:
         raise TypeError(

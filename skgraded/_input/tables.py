@@ -19,13 +19,13 @@ Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct inde
 
 
 @contextmanager
-def library_errors(name: str, *others: type[Exception]) -> Iterator[None]:
-    """Raise errors of table libraries, and `others`, as a ValueError of one line about `name`."""
+def library_errors(name: str) -> Iterator[None]:
+    """Raise errors of table libraries and of files as a ValueError of one line about `name`."""
     try:
         yield
     except Exception as error:
         package = type(error).__module__.partition(".")[0].lstrip("_")
-        if package not in LIBRARIES and not isinstance(error, others):
+        if package not in LIBRARIES and not isinstance(error, (OSError, UnicodeDecodeError)):
             raise
         raise ValueError(f"{name} cannot be read: {' '.join(str(error).split())}") from None
 
@@ -178,13 +178,13 @@ def _columns_of_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
         return {name: data[name] for name in names}
     if frame is None:
         package = type(data).__module__.partition(".")[0]
-        advice = {
-            package in ENGINES: f" Use skgraded.{package.removeprefix('py')}.evaluate.",
-            isinstance(data, (str, os.PathLike)): " Use evaluate_batches to read files.",
-        }
+        is_file = isinstance(data, (str, os.PathLike))
+        advice = " Use evaluate_batches to read files." if is_file else ""
+        if package in ENGINES:
+            advice = f" Use skgraded.{package.removeprefix('py')}.evaluate."
         raise TypeError(
             "data must be a frame, such as a pandas or polars DataFrame, an Arrow table or a DuckDB "
-            f"relation, or a dict of columns; got {type(data).__name__}.{advice.get(True, '')}"
+            f"relation, or a dict of columns; got {type(data).__name__}.{advice}"
         )
     if hasattr(frame, "collect"):
         refuse_unknown(names, frame.collect_schema().names())

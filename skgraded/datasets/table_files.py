@@ -131,7 +131,7 @@ def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str
         from pyarrow.parquet import ParquetFile
 
         from skgraded._input.arrow import PARQUET_OPTIONS
-    with library_errors(f"{path}: the Parquet file", OSError):
+    with library_errors(f"{path}: the Parquet file"):
         file = ParquetFile(source, **PARQUET_OPTIONS)
         refuse_unknown(names, file.schema_arrow.names, f"{path}: ", advice)
         table = file.read(names, use_threads=False)

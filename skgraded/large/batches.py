@@ -1,12 +1,19 @@
-"""The function `evaluate_batches`, for tables larger than memory on one machine."""
+"""Evaluation in batches on one machine; larger tables are written to temporary files."""
 
+import tempfile
+from contextlib import closing
 from typing import Any
 
 from skgraded._input.needs import needs
+from skgraded._input.progress import counting_bar
 from skgraded.large.jobs import check_job
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
+
+# These constants affect speed and memory usage, but never the results.
+ROWS = 2**18  # small batches are combined up to this number of rows, for speed
+MIN_QUERIES = 2**16  # queries that are summed at once, because each sum of a segment takes long
 
 
 def evaluate_batches(
@@ -107,7 +114,9 @@ def evaluate_batches(
     Summary(2 queries: RR=0.7500)
     """
     with needs("evaluate_batches", "pyarrow"):
-        from skgraded.large.batch_steps import evaluate_in_steps
+        from skgraded.large import parts
+        from skgraded.large.pieces import PieceFile
+        from skgraded.large.sources import name_batches
     job = check_job(
         y_true,
         y_score,
@@ -121,4 +130,20 @@ def evaluate_batches(
         by=by,
         label=label,
     )
-    return evaluate_in_steps(batches, job, progress)
+    named, n_rows = name_batches(batches, job, ROWS)
+    with (
+        closing(named),  # after an error, closes files and streams at once
+        counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show,
+        # The file is created on disk when something is first written to it.
+        tempfile.SpooledTemporaryFile(1, prefix="skgraded-") as file,
+    ):
+        pieces = PieceFile(file, job, n_rows)
+        for item in parts.evaluate_parts(named, job, ROWS, show):
+            pieces.add(item)
+        measured = (parts.evaluate_items(items, job) for items in pieces.read())
+        known = (part for part in measured if part is not None)
+        groups = parts.group_by_size(known, MIN_QUERIES)
+        report = parts.merge_sums(
+            parts.sum_queries(parts.join_measured(group), job) for group in groups
+        )
+    return parts.finish(report, job)

@@ -1,7 +1,7 @@
 """Evaluation of Dask DataFrames: workers evaluate partitions, and the results are merged."""
 
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,9 +16,10 @@ with needs("skgraded.dask", "dask", "pyarrow", extra="dask"):
     import pandas as pd
     import pyarrow as pa
     from dask import compute, delayed
+    from dask.delayed import Delayed
 
-    from skgraded._input.arrow import as_arrow, ids, refuse_unknown
-    from skgraded.large import parts
+    from skgraded._input.arrow import as_arrow, convert_ids, refuse_unknown
+    from skgraded.large import parts, pieces
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
@@ -28,6 +29,9 @@ N_SAMPLED = 8  # number of partitions whose rows are counted
 ROWS_PER_GROUP = 2**18
 PARTITIONS_PER_GROUP = 32  # the same for per-query values, which take less space than rows
 MERGE_SIZE = 16  # number of Summaries that are merged by each task
+
+T = TypeVar("T")
+Dtype: TypeAlias = "np.dtype[Any] | pd.api.extensions.ExtensionDtype"
 
 
 def evaluate(
@@ -112,9 +116,11 @@ def evaluate(
         by=by,
         label=label,
     )
-    sums = [delayed(parts.sum_queries)(measured, job) for measured in _measure(ddf, job)]
+    sums = [
+        delayed(parts.sum_queries)(measured, job) for measured in _evaluate_partitions(ddf, job)
+    ]
     while len(sums) > 1:
-        sums = [delayed(parts.merge_sums)(group) for group in _in_groups(sums, MERGE_SIZE)]
+        sums = [delayed(parts.merge_sums)(group) for group in _group(sums, MERGE_SIZE)]
     return parts.finish(sums[0].compute(), job)
 
 
@@ -190,28 +196,27 @@ def evaluate_per_query(
         duplicates=duplicates,
         per_query=True,
     )
-    dtype = _dtype_of_ids(ddf, qid)
-    frames = [delayed(_tabulate)(measured, job, dtype) for measured in _measure(ddf, job)]
+    dtype = _find_dtype(ddf, qid)
+    frames = [
+        delayed(_tabulate)(measured, job, dtype) for measured in _evaluate_partitions(ddf, job)
+    ]
     return dd.from_delayed(frames, meta=_tabulate(None, job, dtype), verify_meta=False)
 
 
-def _dtype_of_ids(ddf: Any, qid: str) -> Any:
+def _find_dtype(ddf: dd.DataFrame, qid: str) -> Dtype:
     if isinstance(ddf._meta[qid].dtype, pd.CategoricalDtype) and not ddf[qid].cat.known:
         return pd.StringDtype("pyarrow")
-    column = ids(as_arrow(ddf._meta, {qid: "qid"})[qid])
+    column = convert_ids(as_arrow(ddf._meta, {qid: "qid"})[qid])
     if pa.types.is_date(column.type):  # Dask would convert Python dates to strings
         return np.dtype("datetime64[s]")
     return column.to_pandas().dtype
 
 
-def _tabulate(measured: parts.Measured | None, job: Job, dtype: Any) -> pd.DataFrame:
+def _tabulate(measured: parts.Measured | None, job: Job, dtype: Dtype) -> pd.DataFrame:
     """Return per-query values as a frame whose ids have the given dtype."""
     if measured is None:
-        names = [measure.name for measure in job.measures]
-        names += ["weight"] * (job.sample_weight is not None)
-        return pd.DataFrame({"query_id": []} | dict.fromkeys(names, [])).astype(
-            {"query_id": dtype} | dict.fromkeys(names, float)
-        )
+        dtypes = {"query_id": dtype} | dict.fromkeys(job.value_columns, float)
+        return pd.DataFrame(dict.fromkeys(dtypes, [])).astype(dtypes)
     (evaluation,) = measured.evaluations.values()
     frame = evaluation.to_frame()
     if getattr(dtype, "tz", None) is not None and frame["query_id"].dtype.kind == "M":
@@ -219,7 +224,7 @@ def _tabulate(measured: parts.Measured | None, job: Job, dtype: Any) -> pd.DataF
     return frame.astype({"query_id": dtype})
 
 
-def _measure(ddf: Any, job: Job) -> list[Any]:
+def _evaluate_partitions(ddf: dd.DataFrame, job: Job) -> list[Delayed]:
     """Return tasks that evaluate the pieces of all partitions; no query is split."""
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
@@ -230,24 +235,23 @@ def _measure(ddf: Any, job: Job) -> list[Any]:
     ]
     # Small groups of rows and values are moved between workers.
     is_shuffled = job.partitioning == "shuffle"
-    n_combined = _n_combined(partitions) if is_shuffled else 1
-    parts_of_tasks = _in_groups(partitions, n_combined)
-    items = [delayed(_read_parts)(pairs, job) for pairs in parts_of_tasks]
-    groups = _in_groups(items, 1 if is_shuffled else PARTITIONS_PER_GROUP)
+    n_combined = _count_combined(partitions) if is_shuffled else 1
+    items = [delayed(_evaluate_named)(named, job) for named in _group(partitions, n_combined)]
+    groups = _group(items, 1 if is_shuffled else PARTITIONS_PER_GROUP)
     n = len(groups)
     if n == 1:
-        return [delayed(_measure_items)(groups[0], job)]
-    frames = [delayed(_pack)(group, n) for group in groups]
-    pieces = dd.from_delayed(frames, meta=_pack([], n), verify_meta=False)
-    pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
-    return [delayed(_measure_pieces)(frame, job) for frame in pieces.to_delayed()]
+        return [delayed(_evaluate_lists)(groups[0], job)]
+    frames = [delayed(_pack_lists)(group, n) for group in groups]
+    contents = dd.from_delayed(frames, meta=_pack_lists([], n), verify_meta=False)
+    contents = contents.set_index("piece", divisions=list(range(n + 1)))
+    return [delayed(_evaluate_frame)(frame, job) for frame in contents.to_delayed()]
 
 
-def _in_groups(values: list[Any], size: int) -> list[list[Any]]:
+def _group(values: list[T], size: int) -> list[list[T]]:
     return [values[i : i + size] for i in range(0, len(values), size)]
 
 
-def _n_combined(partitions: list[tuple[str, Any]]) -> int:
+def _count_combined(partitions: list[tuple[str, Delayed]]) -> int:
     """Return how many partitions to combine, which is 1 unless they are many and small."""
     if len(partitions) < MANY_PARTITIONS:
         return 1
@@ -256,23 +260,20 @@ def _n_combined(partitions: list[tuple[str, Any]]) -> int:
     return max(ROWS_PER_GROUP // max(*n_rows, 1), 1)
 
 
-def _read_parts(pairs: list[tuple[str, Any]], job: Job) -> list[Any]:
-    return [item for place, part in pairs for item in parts.read_part(part, job, place)]
+def _evaluate_named(named: list[tuple[str, pd.DataFrame]], job: Job) -> list[parts.Item]:
+    return list(parts.evaluate_parts(named, job))
 
 
-def _measure_items(lists: list[list[Any]], job: Job) -> parts.Measured | None:
-    return parts.measure_queries([*chain(*lists)], job)
+def _evaluate_lists(lists: list[list[parts.Item]], job: Job) -> parts.Measured | None:
+    return parts.evaluate_items([*chain(*lists)], job)
 
 
-def _pack(lists: list[list[Any]], n: int) -> pd.DataFrame:
+def _pack_lists(lists: list[list[parts.Item]], n: int) -> pd.DataFrame:
     """Split rows and values into pieces."""
-    pieces = parts.pack_pieces(parts.split_items([*chain(*lists)], n))
-    content = pd.arrays.ArrowExtensionArray(pieces["content"])
-    return pd.DataFrame({"piece": pieces["piece"].to_numpy(), "content": content})
+    packed = pieces.pack_pieces(pieces.split_items([*chain(*lists)], n))
+    content = pd.arrays.ArrowExtensionArray(packed["content"])
+    return pd.DataFrame({"piece": packed["piece"].to_numpy(), "content": content})
 
 
-def _measure_pieces(frame: Any, job: Job) -> parts.Measured | None:
-    contents = pa.array(frame["content"])
-    return parts.measure_queries(
-        [parts.read_piece(content.as_buffer()) for content in contents], job
-    )
+def _evaluate_frame(frame: pd.DataFrame, job: Job) -> parts.Measured | None:
+    return pieces.evaluate_contents(pa.array(frame["content"]), job)

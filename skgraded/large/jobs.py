@@ -8,6 +8,7 @@ from typing import Any
 from skgraded._input.door import check_unjudged_documents, choice_validator
 from skgraded._input.queries import check_duplicates
 from skgraded.measures import Measure, as_measures
+from skgraded.measures.parsing import Measures
 
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = choice_validator("partitioning", PARTITIONINGS)
@@ -21,7 +22,6 @@ class Job:
     y_score: tuple[str, ...]
     qid: str
     measures: tuple[Measure, ...]
-    is_single: bool  # whether y_score was a single name rather than a list
     _: KW_ONLY
     sample_weight: str | None = None
     partitioning: str = "shuffle"
@@ -30,6 +30,11 @@ class Job:
     duplicates: str = "raise"
     by: str | None = None
     label: str | None = None
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether a single system is evaluated; a list must contain several names."""
+        return len(self.y_score) == 1
 
     @cached_property
     def arguments(self) -> list[tuple[str, str]]:
@@ -53,24 +58,29 @@ class Job:
         return names | {name: argument for argument, name in self.arguments}
 
     @property
+    def value_columns(self) -> list[str]:
+        """The names of the columns of per-query values."""
+        names = [measure.name for measure in self.measures]
+        return names if self.sample_weight is None else [*names, "weight"]
+
+    @property
     def ids(self) -> list[str]:
         """The names of the columns with ids, which are text in CSV files."""
         return [name for name in (self.qid, self.by, self.document) if name is not None]
 
 
 def check_job(
-    y_true: Any,
-    y_score: Any,
-    qid: Any,
-    measures: Any,
+    y_true: str,
+    y_score: str | list[str] | tuple[str, ...],
+    qid: str,
+    measures: Measures,
     *,
     per_query: bool = False,
     **settings: Any,
 ) -> Job:
     """Validate the arguments and return a Job; if `per_query`, `y_score` must be a single name."""
-    is_single = not isinstance(y_score, (list, tuple))
-    scores = (y_score,) if is_single else tuple(y_score)
-    job = Job(y_true, scores, qid, tuple(as_measures(measures)), is_single, **settings)
+    names = [*y_score] if isinstance(y_score, (list, tuple)) else [y_score]
+    job = Job(y_true, tuple(names), qid, tuple(as_measures(measures)), **settings)
     _check_partitioning(job.partitioning)
     check_unjudged_documents(job.unjudged_documents)
     check_duplicates(job.duplicates, job.document)
@@ -79,12 +89,12 @@ def check_job(
             raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
     if not isinstance(job.label, (str, type(None))):
         raise TypeError(f"label must be a str; got {type(job.label).__name__}.")
-    if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
+    if names != [y_score] and not 1 < len(names) == len(set(names)):
         raise ValueError(
             f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
         )
-    if per_query and not is_single:
-        raise TypeError(f"y_score must be the name of one column; got {list(scores)!r}.")
+    if per_query and not job.is_single:
+        raise TypeError(f"y_score must be the name of one column; got {names!r}.")
     return job
 
 

@@ -6,17 +6,18 @@ state the part and the row within the part.
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from skgraded._input import arrow
-from skgraded._input.arrow_strings import marks, refuse_damaged
+from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.door import (
     check_scores,
     check_weights,
@@ -24,11 +25,11 @@ from skgraded._input.door import (
     grade_column,
     refuse_bad_grades,
 )
+from skgraded._input.progress import unseen
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
 from skgraded._input.tables import library_errors
 from skgraded._input.words import object_array, plain, plain_list
-from skgraded._kernels.layout import order_by_hash
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_unjudged
@@ -54,151 +55,12 @@ FOR_MISSING = {  # advice on missing values, keyed by argument
 }
 
 
-@contextmanager
-def errors_in(place: str) -> Iterator[None]:
-    """Add the name of the part to error messages, also to messages of table libraries."""
-    try:
-        with library_errors("the table"):
-            yield
-    except (ValueError, TypeError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"In {place}, where rows are numbered from 0: {error}") from None
-
-
-# Validation --------------------------------------------------------------------------------------
-
-
-def check_rows(part: Any, job: Job, place: str) -> Any:
-    """Return the validated columns of a part as an Arrow table, or None if there are no rows."""
-    with errors_in(place):
-        table = arrow.as_arrow(part, job.columns)
-        if not table.num_rows:
-            return None
-        for argument, name in job.arguments:
-            refuse_damaged(table[name], argument if job.is_single else f"{argument} {name!r}")
-        try:
-            return _checked(table, job)
-        except (ValueError, TypeError):
-            _refuse_missing(table, job)
-            raise
-
-
-def _checked(table: Any, job: Job) -> Any:
-    """Return the validated columns with standard column names."""
-    grades, dtype = grade_column(arrow.numbers(table[job.y_true]), "y_true")
-    refuse_bad_grades(grades, "y_true", allow_nan=_may_lack_grades(job))
-    columns = {GRADE: grades.astype(dtype, copy=False)} | {
-        IDS[argument]: arrow.ids(table[name], argument)
-        for argument, name in job.arguments
-        if argument in IDS
-    }
-    for i, name in enumerate(job.y_score):
-        columns[f"{SCORE} {i}"] = arrow.scores(
-            table[name], "y_score" if job.is_single else f"y_score {name!r}"
-        )
-    if job.sample_weight is not None:
-        weights = column(arrow.numbers(table[job.sample_weight]), "sample_weight")
-        if weights.any():  # all weights of a part may be 0
-            weights = check_weights(weights, len(weights), "y_true")
-        columns[WEIGHT] = weights
-    return arrow.pa.table(columns)
-
-
-def _may_lack_grades(job: Job) -> bool:
-    return job.unjudged_documents is not None or all(map(accepts_unjudged, job.measures))
-
-
-def _refuse_missing(table: Any, job: Job) -> None:
-    """Raise a ValueError that names the column, row and query of the first missing value."""
-    for argument, name in job.arguments:
-        is_missing = arrow.missing(table[name])
-        if is_missing.any() and not (argument == "y_true" and _may_lack_grades(job)):
-            row = int(is_missing.argmax())
-            value = "null" if table[name][row].as_py() is None else "NaN"
-            query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"
-            raise ValueError(
-                f"column {name!r} ({argument}) contains {value} in row {row}{query}: "
-                f"{FOR_MISSING[argument]}."
-            )
-
-
-def join_rows(tables: list[Any]) -> Any:
-    """Concatenate validated tables, whose column types may differ."""
-    if len(tables) == 1:
-        return tables[0]
-    _refuse_other_types(map(types_of, tables))
-    for position, name in enumerate(tables[0].column_names):
-        columns = [table[name] for table in tables]
-        if len({column.type for column in columns}) > 1:
-            tables = [
-                table.set_column(position, name, column)
-                for table, column in zip(tables, _aligned(columns, name), strict=True)
-            ]
-    return arrow.pa.concat_tables(tables, promote_options="permissive")
-
-
-def _aligned(columns: list[Any], name: str) -> list[Any]:
-    """Convert columns of different types to types that Arrow joins without loss, if possible."""
-    if name in IDS.values():
-        return list(map(arrow.plain, columns))
-    if name == GRADE:
-        return [[grade_column(column.to_numpy(), name)[0]] for column in columns]
-    if name.startswith(SCORE):  # Arrow would convert integers to float64
-        for kind in (arrow.pa.int64(), arrow.pa.float64()):
-            with suppress(arrow.pa.ArrowInvalid):  # raised if a number would change
-                return [column.cast(kind) for column in columns]
-        types = sorted({str(column.type) for column in columns})
-        raise ValueError(
-            f"y_score must have the same type in all batches or partitions; got {' and '.join(types)} "
-            "with numbers that no common type contains."
-        )
-    return columns
-
-
-def types_of(table: Any) -> frozenset[tuple[str, str]]:
-    """Return pairs (argument, type) for the ids and segments of a validated table."""
-    return frozenset(
-        (argument, str(arrow.standard_type(table.schema.field(name).type)))
-        for argument, name in IDS.items()
-        if name in table.column_names
-    )
-
-
-def _refuse_other_types(types: Iterable[frozenset[tuple[str, str]]]) -> None:
-    """Raise a TypeError if types of ids differ, because 1 and "1" would be two queries."""
-    known = frozenset[tuple[str, str]]().union(*types)
-    for argument in IDS:
-        names = sorted(name for other, name in known if other == argument)
-        if len(names) > 1:
-            raise TypeError(
-                f"{argument} must have the same type in all batches or partitions; got "
-                f"{' and '.join(names)}."
-            )
-
-
-def group_tables(tables: Iterable[tuple[Any, Any]], n_rows: float) -> Iterator[list[Any]]:
-    """Yield lists of pairs (place, table) with at least `n_rows` rows, except for the last list."""
-    group: list[Any] = []
-    n = 0
-    for place, table in tables:
-        group.append((place, table))
-        n += table.num_rows
-        if n >= n_rows:
-            yield group
-            group, n = [], 0
-    if group:
-        yield group
-
-
-# Measuring ---------------------------------------------------------------------------------------
-
-
 class Measured(NamedTuple):
     """Per-query values of a part."""
 
     evaluations: dict[str, Evaluation]  # keyed by system
     columns: dict[str, np.ndarray]  # part, segment and number of dropped duplicates of each query
-    types: frozenset[tuple[str, str]]  # see `types_of`
+    types: dict[str, str]  # see `types_of`
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -210,44 +72,206 @@ class Measured(NamedTuple):
         """The number of queries, named as in Arrow tables."""
         return len(self.columns[PLACE])
 
-    def take(self, queries: Any) -> Measured:
+    def take(self, queries: np.ndarray) -> Measured:
         """Return the values of the queries at the given positions."""
         evaluations = {name: part.take(queries) for name, part in self.evaluations.items()}
         columns = {name: values[queries] for name, values in self.columns.items()}
         return Measured(evaluations, columns, self.types)
 
 
-def read_part(part: Any, job: Job, place: str) -> list[Any]:
-    """Validate and evaluate a part; see `measure_part`."""
-    table = check_rows(part, job, place)
-    return [] if table is None else measure_part(table, job, place)
+Item: TypeAlias = "pa.Table | Measured"  # validated rows, or values of queries
+Merged: TypeAlias = Summary | Summaries
+T = TypeVar("T")
 
 
-def measure_part(table: Any, job: Job, place: str) -> list[Any]:
-    """Evaluate the queries of a validated part, and return them with the rows of other queries.
+def group_by_size(
+    items: Iterable[T], n: float, size_of: Callable[[T], int] = attrgetter("num_rows")
+) -> Iterator[list[T]]:
+    """Yield lists of items whose sizes sum to at least `n`, except for the last list."""
+    group: list[T] = []
+    size = 0
+    for item in items:
+        group.append(item)
+        size += size_of(item)
+        if size >= n:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
-    These are the queries that may continue in other parts: for "shuffle", all queries; for
-    "clustered", the first and the last query.
-    """
-    if job.partitioning == "shuffle":
-        return [table]
-    if job.partitioning == "whole":
-        return [measure_rows(table, job, place)]
+
+# Validation --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def errors_in(place: str) -> Iterator[None]:
+    """Add the name of the part to error messages, also to messages of table libraries."""
+    try:
+        with library_errors("the table"):
+            yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"In {place}, where rows are numbered from 0: {error}") from None
+
+
+def check_rows(part: Any, job: Job, place: str) -> pa.Table | None:
+    """Return the validated columns of a part, or None if there are no rows."""
     with errors_in(place):
-        end, start = arrow.first_of_last(table[QUERY])
-    inside = table.slice(end, max(start - end, 0))
+        table = arrow.as_arrow(part, job.columns)
+        if not table.num_rows:
+            return None
+        for argument, name in job.arguments:
+            refuse_damaged(table[name], argument if job.is_single else f"{argument} {name!r}")
+        try:
+            return _check_columns(table, job)
+        except (ValueError, TypeError):
+            _refuse_missing_values(table, job)
+            raise
+
+
+def _check_columns(table: pa.Table, job: Job) -> pa.Table:
+    """Return the validated columns with standard column names."""
+    grades, dtype = grade_column(arrow.convert_numbers(table[job.y_true]), "y_true")
+    refuse_bad_grades(grades, "y_true", allow_nan=_allows_missing_grades(job))
+    columns = {GRADE: grades.astype(dtype, copy=False)} | {
+        IDS[argument]: arrow.convert_ids(table[name], argument)
+        for argument, name in job.arguments
+        if argument in IDS
+    }
+    for i, name in enumerate(job.y_score):
+        columns[f"{SCORE} {i}"] = arrow.convert_scores(
+            table[name], "y_score" if job.is_single else f"y_score {name!r}"
+        )
+    if job.sample_weight is not None:
+        weights = column(arrow.convert_numbers(table[job.sample_weight]), "sample_weight")
+        if weights.any():  # all weights of a part may be 0
+            weights = check_weights(weights, len(weights), "y_true")
+        columns[WEIGHT] = weights
+    return pa.table(columns)
+
+
+def _allows_missing_grades(job: Job) -> bool:
+    return job.unjudged_documents is not None or all(map(accepts_unjudged, job.measures))
+
+
+def _refuse_missing_values(table: pa.Table, job: Job) -> None:
+    """Raise a ValueError that names the column, row and query of the first missing value."""
+    for argument, name in job.arguments:
+        is_missing = arrow.find_missing(table[name])
+        if is_missing.any() and not (argument == "y_true" and _allows_missing_grades(job)):
+            row = int(is_missing.argmax())
+            value = "null" if table[name][row].as_py() is None else "NaN"
+            query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"
+            raise ValueError(
+                f"column {name!r} ({argument}) contains {value} in row {row}{query}: "
+                f"{FOR_MISSING[argument]}."
+            )
+
+
+def join_rows(tables: list[pa.Table]) -> pa.Table:
+    """Concatenate validated tables, whose column types may differ."""
+    if len(tables) == 1:
+        return tables[0]
+    _refuse_other_types(map(types_of, tables))
+    for position, name in enumerate(tables[0].column_names):
+        columns = [table[name] for table in tables]
+        if len({column.type for column in columns}) > 1:
+            tables = [
+                table.set_column(position, name, column)
+                for table, column in zip(tables, _align_types(columns, name), strict=True)
+            ]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
+    """Convert columns of different types to types that Arrow joins without loss, if possible."""
+    if name in IDS.values():
+        return list(map(arrow.decode_column, columns))
+    if name == GRADE:
+        return [[grade_column(column.to_numpy(), name)[0]] for column in columns]
+    if name.startswith(SCORE):  # Arrow would convert integers to float64
+        for kind in (pa.int64(), pa.float64()):
+            with suppress(pa.ArrowInvalid):  # raised if a number would change
+                return [column.cast(kind) for column in columns]
+        types = sorted({str(column.type) for column in columns})
+        raise ValueError(
+            f"y_score must have the same type in all batches or partitions; got {' and '.join(types)} "
+            "with numbers that no common type contains."
+        )
+    return columns
+
+
+def types_of(table: pa.Table) -> dict[str, str]:
+    """Return the types of the ids and segments of a validated table, keyed by argument."""
+    return {
+        argument: str(arrow.standardize_type(table.schema.field(name).type))
+        for argument, name in IDS.items()
+        if name in table.column_names
+    }
+
+
+def _refuse_other_types(types: Iterable[dict[str, str]]) -> None:
+    """Raise a TypeError if types of ids differ, because 1 and "1" would be two queries."""
+    known = list(types)
+    for argument in known[0]:
+        names = sorted({of_part[argument] for of_part in known})
+        if len(names) > 1:
+            raise TypeError(
+                f"{argument} must have the same type in all batches or partitions; got "
+                f"{' and '.join(names)}."
+            )
+
+
+# Measuring ---------------------------------------------------------------------------------------
+
+
+def evaluate_parts(
+    parts: Iterable[tuple[str, Any]],
+    job: Job,
+    n_rows: int = 0,
+    show: Callable[[int], Any] = unseen,
+) -> Iterator[Item]:
+    """Validate pairs (name, part), evaluate queries, and yield their values and all other rows.
+
+    The rows belong to queries that may continue in other parts: for "shuffle", all queries; for
+    "clustered", the first and the last query of a part, after small parts are combined up to
+    `n_rows` rows. `show` receives numbers of rows.
+    """
+    checked = (
+        (place, table)
+        for place, part in parts
+        if (table := check_rows(part, job, place)) is not None
+    )
+    is_clustered = job.partitioning == "clustered"
+    for group in group_by_size(
+        checked, n_rows if is_clustered else 0, lambda pair: pair[1].num_rows
+    ):
+        first, last = group[0][0], group[-1][0]
+        place = first if first == last else f"{first} to {last}"
+        table = join_rows([table for _, table in group])
+        show(table.num_rows)
+        if is_clustered:
+            yield from _evaluate_inside(table, job, place)
+        else:
+            yield table if job.partitioning == "shuffle" else evaluate_queries(table, job, place)
+
+
+def _evaluate_inside(table: pa.Table, job: Job, place: str) -> Iterator[Item]:
+    """Yield the rows of the first and the last query, and the values of the other queries."""
+    with errors_in(place):
+        end, start = arrow.find_edges(table[QUERY])
     # Copied, because a slice keeps the whole table in memory.
-    edges = arrow.take(table, np.r_[:end, max(end, start) : table.num_rows])
-    return [edges, measure_rows(inside, job, place)] if inside.num_rows else [edges]
+    yield arrow.copy_rows(table, np.r_[:end, max(end, start) : table.num_rows])
+    if start > end:
+        yield evaluate_queries(table.slice(end, start - end), job, place)
 
 
-def measure_rows(table: Any, job: Job, place: str) -> Measured:
-    """Evaluate a validated table of whole queries."""
+def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:
+    """Evaluate validated rows, which must contain whole queries."""
     weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
     has_weight = weights is None or weights.any()
-    n = table.num_rows
     scores = {
-        name: check_scores(arrow.numbers(table[f"{SCORE} {i}"]), n)
+        name: check_scores(arrow.convert_numbers(table[f"{SCORE} {i}"]), table.num_rows)
         for i, name in enumerate(job.y_score)
     }
     with errors_in(place):
@@ -258,16 +282,17 @@ def measure_rows(table: Any, job: Job, place: str) -> Measured:
         )
         columns = {PLACE: np.array([place], dtype=object).repeat(judgments.n_queries)}
         if job.by is not None:
-            columns[SEGMENT] = _segment_of_each(table[SEGMENT], job.by, judgments)
+            columns[SEGMENT] = _find_segments(table[SEGMENT], job.by, judgments)
     if job.partitioning == "clustered":
         _refuse_interrupted(judgments, place)
     if job.document is not None:
         documents = arrow.as_given(table[DOCUMENT])
-        rows = distinct_documents(judgments, documents, scores, weights, job.duplicates)
-        if rows is not None:
-            measured = measure_rows(arrow.take(table, rows), replace(job, document=None), place)
+        kept = distinct_documents(judgments, documents, scores, weights, job.duplicates)
+        if kept is not None:
+            distinct = arrow.copy_rows(table, kept)
+            measured = evaluate_queries(distinct, replace(job, document=None), place)
             codes = layout_of(judgments).query_of_row
-            measured.columns[N_DROPPED] = np.bincount(codes) - np.bincount(codes[rows])
+            measured.columns[N_DROPPED] = np.bincount(codes) - np.bincount(codes[kept])
             return measured
         columns[N_DROPPED] = np.zeros(judgments.n_queries, dtype=np.intp)
     with errors_in(place):
@@ -294,7 +319,7 @@ def _refuse_interrupted(judgments: Judgments, place: str) -> None:
         raise _split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
 
 
-def _split_error(query: Any, *places: str) -> ValueError:
+def _split_error(query: object, *places: str) -> ValueError:
     return ValueError(
         f"The rows of query {query!r} are not contiguous in {' and '.join(places)}. Use "
         "partitioning='shuffle', or group the rows of each query together. If they are the same "
@@ -303,7 +328,7 @@ def _split_error(query: Any, *places: str) -> ValueError:
     )
 
 
-def _segment_of_each(column: Any, by: str, judgments: Judgments) -> np.ndarray:
+def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np.ndarray:
     """Return the segment of each query; raise a ValueError if a query is in two segments."""
     row_codes, distinct = query_codes(arrow.as_given(column), name="by")
     names = object_array(list(map(as_segment, plain_list(distinct))))
@@ -322,8 +347,8 @@ def _segment_of_each(column: Any, by: str, judgments: Judgments) -> np.ndarray:
     return names[codes]
 
 
-def measure_queries(items: list[Any], job: Job) -> Measured | None:
-    """Evaluate the rows and concatenate the values that `measure_part` returned for some queries.
+def evaluate_items(items: list[Item], job: Job) -> Measured | None:
+    """Evaluate the rows and concatenate the values that `evaluate_parts` yielded for some queries.
 
     `items` must contain all rows and values of these queries. A ValueError names a query if its
     rows were evaluated in two parts.
@@ -333,7 +358,7 @@ def measure_queries(items: list[Any], job: Job) -> Measured | None:
     if tables:
         place = EDGES if job.partitioning == "clustered" else SHUFFLED_ROWS
         in_any_order = replace(job, partitioning="shuffle")
-        measured.append(measure_rows(join_rows(tables), in_any_order, place))
+        measured.append(evaluate_queries(join_rows(tables), in_any_order, place))
     return join_measured(measured) if measured else None
 
 
@@ -361,101 +386,44 @@ def join_measured(parts: list[Measured]) -> Measured:
 # Sums --------------------------------------------------------------------------------------------
 
 
-def sum_queries(measured: Measured | None, job: Job) -> Summary | Summaries | None:
+def sum_queries(measured: Measured | None, job: Job) -> Merged | None:
     """Return the Summary or, for several systems, the Summaries of all queries and segments."""
-    if measured is None or job.by is None:
-        return measured and _sums(measured, job)
+    if measured is None:
+        return None
+    report: Any = _summarize(measured, job)
+    if job.by is None:
+        return report
     codes, names = query_codes(measured.columns[SEGMENT], name="by")
     queries = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     segments = {
-        name: _sums(measured.take(of_segment), job)
+        name: _summarize(measured.take(of_segment), job)
         for name, of_segment in zip(plain_list(names), queries, strict=True)
     }
-    return replace(_sums(measured, job), by=job.by, segments=segments)
+    return replace(report, by=job.by, segments=segments)
 
 
-def _sums(measured: Measured, job: Job) -> Any:
-    evaluation = measured.evaluations[job.y_score[0]]
-    report: Any = Summary.of(evaluation) if job.is_single else Summaries.of(measured.evaluations)
-    if N_DROPPED in measured.columns:
-        return replace(report, n_duplicates=int(measured.columns[N_DROPPED].sum()))
-    return report
+def _summarize(measured: Measured, job: Job) -> Merged:
+    n_dropped = int(measured.columns.get(N_DROPPED, np.zeros(0)).sum())
+    if job.is_single:
+        return replace(Summary.of(measured.evaluations[job.y_score[0]]), n_duplicates=n_dropped)
+    return replace(Summaries.of(measured.evaluations), n_duplicates=n_dropped)
 
 
-def merge_sums(sums: Iterable[Any]) -> Any:
+def merge_sums(sums: Iterable[Merged | None]) -> Merged | None:
     """Merge the results of `sum_queries` for disjoint queries; return None if all are None."""
     known = (report for report in sums if report is not None)
     first = next(known, None)
     return None if first is None else merged_in_order(chain([first], known))
 
 
-def finish(report: Any, job: Job) -> Summary | Summaries:
+def finish(report: Merged | None, job: Job) -> Merged:
     """Add the label; raise a ValueError if there is no query, or none with a positive weight."""
     if report is None:
         raise ValueError("y_true is empty: pass at least one row.")
-    summary = report if job.is_single else next(iter(report.systems.values()))
+    summary = report if isinstance(report, Summary) else next(iter(report.systems.values()))
     if job.sample_weight is not None and any(
         not tally.moments.n and not (tally.n_undefined and np.isnan(measure.undefined))
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
     return labeled(report, job.label)
-
-
-# Pieces of whole queries, which the engines and temporary files transport as bytes ----------------
-
-
-def split_items(items: list[Any], n: int) -> Iterator[tuple[int, Any]]:
-    """Split rows and values by query into n pieces; yield each nonempty piece and its index."""
-    tables = [item for item in items if not isinstance(item, Measured)]
-    if tables:
-        yield from _split(join_rows(tables), n)
-    for item in items:
-        if isinstance(item, Measured):
-            yield from _split(item, n)
-
-
-def _split(item: Any, n: int) -> Iterator[tuple[int, Any]]:
-    if isinstance(item, Measured):
-        order, sizes = order_by_hash(marks(item.query_ids), n)
-    else:
-        position = item.column_names.index(GRADE)
-        if item.schema.types[position] == arrow.pa.float64():
-            item = item.set_column(position, GRADE, arrow.narrowed(item[GRADE]))
-        order, sizes = order_by_hash(arrow.marks_of_rows(item[QUERY]), n)
-        batch = arrow.take(item, order).to_batches()[0]
-    ends = np.cumsum(sizes)
-    for number in np.flatnonzero(sizes).tolist():
-        rows = slice(ends[number] - sizes[number], ends[number])
-        yield number, item.take(order[rows]) if isinstance(item, Measured) else batch[rows]
-
-
-def write_piece(file: Any, item: Any) -> None:
-    """Write rows, values or an error to a file: rows in Arrow's format, all others as a pickle."""
-    if isinstance(item, arrow.pa.RecordBatch):
-        with arrow.pa.ipc.new_stream(file, item.schema) as writer:
-            writer.write_batch(item)
-    else:
-        pickle.dump(item, file, protocol=pickle.HIGHEST_PROTOCOL)
-
-
-def read_piece(buffer: Any) -> Any:
-    """Return what `write_piece` wrote; only pickles begin with the byte `pickle.PROTO`."""
-    if bytes(buffer[:1]) == pickle.PROTO:
-        return pickle.loads(buffer)
-    if buffer.address % 8:  # Arrow requires aligned memory
-        buffer = arrow.pa.py_buffer(buffer.to_pybytes())
-    with arrow.pa.ipc.open_stream(buffer) as reader:
-        return reader.read_all()
-
-
-def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> Any:
-    """Return an Arrow table with the columns ``piece`` and ``content``."""
-    numbers, ends, stream = [], [0], arrow.pa.BufferOutputStream()
-    for number, piece in pieces:
-        write_piece(stream, piece)
-        numbers.append(number)
-        ends.append(stream.tell())
-    buffers = [None, arrow.pa.py_buffer(np.array(ends, dtype=np.int64)), stream.getvalue()]
-    contents = arrow.pa.Array.from_buffers(arrow.pa.large_binary(), len(numbers), buffers)
-    return arrow.pa.table({"piece": arrow.pa.array(numbers, arrow.pa.int32()), "content": contents})

@@ -4,7 +4,7 @@ import glob
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, dataset, parquet
 
-from skgraded._input.arrow import PARQUET_OPTIONS, is_table, numbers, plain
+from skgraded._input.arrow import PARQUET_OPTIONS, convert_numbers, decode_column, is_table
 from skgraded._input.tables import frame_of, library_errors, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
 from skgraded.datasets.text_files import blocks, unpacked
@@ -28,21 +28,21 @@ FolderColumns = dict[str, str | None]  # names and values in folder names such a
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing value
 
 
-def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]:
+def name_batches(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]:
     """Return (name, batch) pairs and the total number of rows (None if unknown).
 
     Batches from files and single tables have at most `n_rows` rows, except for "whole".
     """
     listed = source if isinstance(source, (list, tuple)) else [source]
     if listed and all(isinstance(path, (str, os.PathLike)) for path in listed):
-        paths = table_files(*listed)
-        n_total = None if any(map(CSV.search, paths)) else sum(map(_n_rows, paths))
-        return _of_files(paths, job, n_rows), n_total
+        paths = find_files(*listed)
+        n_total = None if any(map(CSV.search, paths)) else sum(map(_count_rows, paths))
+        return _read_files(paths, job, n_rows), n_total
     name = f"the {type(source).__name__}"
     if is_table(source):
         return _cut(name, [source], job, n_rows), len(source)
-    with _read_errors(f"batches: {name}"):
-        stream = _stream_of(source, job, n_rows)
+    with library_errors(f"batches: {name}"):
+        stream = _open_stream(source, job, n_rows)
     if stream is not None:
         return _cut(name, stream, job, n_rows), None
     if not isinstance(source, Iterable) or hasattr(source, "columns"):
@@ -57,7 +57,7 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
 def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
     """Yield named slices of `n_rows` rows; with "whole", yield whole batches."""
     first = 0
-    with _read_errors(f"batches: {name}"):
+    with library_errors(f"batches: {name}"):
         for batch in batches:
             n = len(batch)
             step = n if job.partitioning == "whole" else n_rows
@@ -67,24 +67,21 @@ def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
             first += n
 
 
-def _read_errors(name: str) -> AbstractContextManager[None]:
-    """Raise errors of Arrow and of files as a ValueError of one line that names the source."""
-    return library_errors(name, OSError, UnicodeDecodeError)
-
-
 # Streams -----------------------------------------------------------------------------------------
 
 
-def _stream_of(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
+def _open_stream(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
     """Return the batches of a table that is read in batches, or None for other objects."""
     frame = frame_of(source)
-    if hasattr(frame, "collect") and frame.implementation.is_polars():
-        return _select_lazily(frame, job).collect_batches(chunk_size=n_rows, engine="streaming")
-    if hasattr(frame, "collect") and frame.implementation.is_duckdb():
-        # The C stream of DuckDB 1 holds all rows in memory; DuckDB 2 deprecates the earlier name.
-        relation = _select_lazily(frame, job)
-        is_new = hasattr(relation, "to_arrow_reader")
-        source = (relation.to_arrow_reader if is_new else relation.fetch_arrow_reader)(n_rows)
+    if hasattr(frame, "collect"):
+        refuse_unknown(job.columns, frame.collect_schema().names())
+        lazy = frame.select(list(job.columns)).to_native()
+        if frame.implementation.is_polars():
+            return lazy.collect_batches(chunk_size=n_rows, engine="streaming")
+        if frame.implementation.is_duckdb():
+            # DuckDB 1 holds all rows of a C stream in memory; DuckDB 2 deprecates the earlier name.
+            is_new = hasattr(lazy, "to_arrow_reader")
+            source = (lazy.to_arrow_reader if is_new else lazy.fetch_arrow_reader)(n_rows)
     if hasattr(source, "scanner"):  # a pyarrow Dataset
         refuse_unknown(job.columns, source.schema.names)
         is_parquet = isinstance(getattr(source, "format", None), dataset.ParquetFileFormat)
@@ -99,15 +96,10 @@ def _stream_of(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
             fragment_scan_options=options,
         )
     is_stream = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_reader")
-    return _of_stream(source) if is_stream else None
+    return _read_stream(source) if is_stream else None
 
 
-def _select_lazily(frame: Any, job: Job) -> Any:
-    refuse_unknown(job.columns, frame.collect_schema().names())
-    return frame.select(list(job.columns)).to_native()
-
-
-def _of_stream(source: Any) -> Iterator[Any]:
+def _read_stream(source: Any) -> Iterator[Any]:
     """Yield the batches of a pyarrow Scanner or an object that supports Arrow's C stream."""
     if hasattr(source, "to_reader"):
         source = source.to_reader()
@@ -120,7 +112,7 @@ def _of_stream(source: Any) -> Iterator[Any]:
 # Files -------------------------------------------------------------------------------------------
 
 
-def table_files(*paths: str | os.PathLike[str]) -> list[str]:
+def find_files(*paths: str | os.PathLike[str]) -> list[str]:
     """Return the files of paths, folders and patterns; raise a ValueError if a file occurs twice.
 
     The files of each path are sorted by name in natural order.
@@ -129,10 +121,11 @@ def table_files(*paths: str | os.PathLike[str]) -> list[str]:
     for given in paths:
         path = os.fspath(given)
         matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
-        names = {file for name in matched for file in _files_in(name)}
+        names = {file for name in matched for file in _list_tables(name)}
         if not names:
             raise FileNotFoundError(2, "no Parquet or CSV file found", path)
-        for name in sorted(names, key=_in_natural_order):
+        # With leading zeros, numbers are in natural order.
+        for name in sorted(names, key=lambda name: re.sub(r"\d+", lambda n: n[0].zfill(20), name)):
             real = os.path.realpath(name)
             if real in files:
                 raise ValueError(
@@ -143,7 +136,7 @@ def table_files(*paths: str | os.PathLike[str]) -> list[str]:
     return list(files.values())
 
 
-def _files_in(path: str) -> list[str]:
+def _list_tables(path: str) -> list[str]:
     """Return a file, the Parquet files in a folder or, if there are none, the CSV files in it.
 
     Raise a ValueError if the folder contains other files, except hidden files.
@@ -164,30 +157,25 @@ def _files_in(path: str) -> list[str]:
     return tables
 
 
-def _in_natural_order(name: str) -> list[int | str]:
-    """Return a sorting key by which ``part-2`` precedes ``part-10``."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
-
-
-def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
+def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
     """Yield the batches of each file or, for "whole", one table per file."""
     for path in paths:
-        read = _of_csv if CSV.search(path) else _of_parquet
-        folders = folder_columns(path)
+        read = _stream_csv if CSV.search(path) else _stream_parquet
+        folders = read_folder_names(path)
         batches = read(path, folders, job, n_rows)
         if folders:
-            batches = (_with_folder_columns(batch, folders, job, path) for batch in batches)
+            batches = (_add_folder_columns(batch, folders, job, path) for batch in batches)
         yield from _cut(path, batches, job, n_rows)
 
 
-def _columns_in_file(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
+def _require_columns(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
     """Return the required columns that a file contains; the others must be in folder names."""
     only_folders = [name for name in folders if name not in names]
     refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
     return [name for name in job.columns if name not in only_folders]
 
 
-def _n_rows(path: str) -> int:
+def _count_rows(path: str) -> int:
     with _open_parquet(path) as file:
         return file.metadata.num_rows
 
@@ -195,45 +183,45 @@ def _n_rows(path: str) -> int:
 @contextmanager
 def _open_parquet(path: str) -> Iterator[Any]:
     with (
-        _read_errors(f"{path}: the Parquet file"),
+        library_errors(f"{path}: the Parquet file"),
         parquet.ParquetFile(path, **PARQUET_OPTIONS) as file,
     ):
         yield file
 
 
-def _of_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
+def _stream_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
     with _open_parquet(path) as file:
-        columns = _columns_in_file(path, file.schema_arrow.names, folders, job)
+        columns = _require_columns(path, file.schema_arrow.names, folders, job)
         if job.partitioning == "whole":
             yield file.read(columns, use_threads=False)
             return
         yield from file.iter_batches(n_rows, columns=columns, use_threads=False)
 
 
-def _of_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
+def _stream_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
     """Read query ids, segments and document ids as text, and the other columns as float64.
 
-    From the first block with a score that float64 may round, scores are read as `_as_integers`.
+    From the first block with a score that float64 may round, scores are read as `_parse_integers`.
     """
     with closing(blocks(path, path)) as parts:
         header = read_header(parts, path)
-    columns = _columns_in_file(path, header[-1], folders, job)
+    columns = _require_columns(path, header[-1], folders, job)
     scores = [name for name in job.y_score if name in columns and name not in job.ids]
     n_blocks = 0
-    for table in _csv_tables(path, columns, job, header, []):
-        if any(may_be_rounded(numbers(table[name])) for name in scores):
+    for table in _parse_csv(path, columns, job, header, []):
+        if any(may_be_rounded(convert_numbers(table[name])) for name in scores):
             break
         n_blocks += 1
         yield table
     else:
         return
-    for table in islice(_csv_tables(path, columns, job, header, scores), n_blocks, None):
+    for table in islice(_parse_csv(path, columns, job, header, scores), n_blocks, None):
         values = {name: table[name] for name in columns}
-        yield pa.table(values | {name: _as_integers(table[name]) for name in scores})
+        yield pa.table(values | {name: _parse_integers(table[name]) for name in scores})
 
 
-def _csv_tables(
-    path: str, columns: list[str], job: Job, header: Any, texts: list[str]
+def _parse_csv(
+    path: str, columns: list[str], job: Job, header: tuple[int, str, list[str]], texts: list[str]
 ) -> Iterator[pa.Table]:
     """Yield the blocks of a CSV file as tables; `texts` names additional columns of text."""
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, open_table
@@ -242,7 +230,7 @@ def _csv_tables(
     texts = [*job.ids, *texts]
     types = {name: TEXTS if name in texts else NUMBERS for name in columns}
     with (
-        _read_errors(f"{path}: the CSV file"),
+        library_errors(f"{path}: the CSV file"),
         unpacked(path) as file,
         open_table(file, n_blank, separator, types) as reader,
     ):
@@ -251,7 +239,7 @@ def _csv_tables(
             yield batch if is_whole else pa.Table.from_batches([batch])
 
 
-def _as_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def _parse_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Parse numbers as int64 if all of them are whole numbers in its range, else as float64."""
     try:
         return texts.cast(pa.int64())
@@ -262,7 +250,7 @@ def _as_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 # Hive layout: folders such as day=2026-11-01/country=de -------------------------------------------
 
 
-def folder_columns(path: str) -> FolderColumns:
+def read_folder_names(path: str) -> FolderColumns:
     """Return the columns in the names of the folders of a file."""
     pairs = (folder.partition("=") for folder in PurePath(path).parent.parts)
     return {
@@ -272,7 +260,9 @@ def folder_columns(path: str) -> FolderColumns:
     }
 
 
-def _with_folder_columns(batch: Any, folders: FolderColumns, job: Job, path: str) -> pa.Table:
+def _add_folder_columns(
+    batch: pa.Table | pa.RecordBatch, folders: FolderColumns, job: Job, path: str
+) -> pa.Table:
     """Add the required columns of the folder names, or compare them with those in the file."""
     table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
     for name in job.columns:
@@ -280,7 +270,7 @@ def _with_folder_columns(batch: Any, folders: FolderColumns, job: Job, path: str
             value = pa.scalar(folders[name], pa.large_string())
             table = table.append_column(name, pa.repeat(value, table.num_rows))
         elif name in folders:
-            _refuse_other_values(plain(table[name]), folders[name], name, path)
+            _refuse_other_values(decode_column(table[name]), folders[name], name, path)
     return table
 
 

@@ -21,7 +21,7 @@ with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
     from pyspark.ml.param import Param, Params, TypeConverters
     from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
     from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import functions as F
     from pyspark.sql.types import DoubleType, StructField, StructType
 
@@ -115,9 +115,9 @@ def evaluate(
         by=by,
         label=label,
     )
-    pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
-    rows = _mapped(pieces, partial(tasks.sum_pieces, job=job), tasks.SUMS)
-    with _without_limit_in_bytes(df.sparkSession):
+    pieces = _repartition(df, job, n_partitions, keeps_number=False)
+    rows = _map_batches(pieces, partial(tasks.sum_pieces, job=job), tasks.SUMS)
+    with _lift_limit_in_bytes(df.sparkSession):
         results = [pickle.loads(row.sums) for row in rows.collect()]
     for error in results:
         if isinstance(error, Exception):
@@ -189,22 +189,20 @@ def evaluate_per_query(
         duplicates=duplicates,
         per_query=True,
     )
-    pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
-    names = [measure.name for measure in job.measures]
-    names += ["weight"] * (job.sample_weight is not None)
+    pieces = _repartition(df, job, n_partitions, keeps_number=True)
     schema = StructType(
         [
             StructField("query_id", df.schema[qid].dataType, nullable=False),
-            *(StructField(name, DoubleType()) for name in names),
+            *(StructField(name, DoubleType()) for name in job.value_columns),
         ]
     )
     null_id = F.lit(None).cast(df.schema[qid].dataType).alias("id")
     no_ids = df.sparkSession.range(0).select(null_id).toArrow()  # does not start a job
     id_type = no_ids.schema.types[0]
-    return _mapped(pieces, partial(tasks.tabulate_pieces, job=job, id_type=id_type), schema)
+    return _map_batches(pieces, partial(tasks.tabulate_pieces, job=job, id_type=id_type), schema)
 
 
-def _with_whole_queries(
+def _repartition(
     df: DataFrame, job: Job, n_partitions: int | None, keeps_number: bool
 ) -> DataFrame:
     """Repartition the pieces of all partitions, so that no query is split.
@@ -224,7 +222,7 @@ def _with_whole_queries(
     n = whole_number(n_partitions, "n_partitions", 1)
     frame = df.select(*(F.col("`" + name.replace("`", "``") + "`") for name in job.columns))
     function = partial(tasks.pack_partition, job=job, n_pieces=n * PIECES_PER_PARTITION)
-    pieces = _mapped(frame, function, tasks.PIECES)
+    pieces = _map_batches(frame, function, tasks.PIECES)
     if keeps_number or job.partitioning == "shuffle":
         # Spark's adaptive execution may combine partitions unless their number is passed.
         return pieces.repartition(n, F.col("piece"))
@@ -232,7 +230,7 @@ def _with_whole_queries(
 
 
 @contextmanager
-def _without_limit_in_bytes(spark: Any) -> Iterator[None]:
+def _lift_limit_in_bytes(spark: SparkSession) -> Iterator[None]:
     """In jobs of this thread, limit the size of Arrow batches only by the number of rows.
 
     By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
@@ -250,7 +248,9 @@ def _without_limit_in_bytes(spark: Any) -> Iterator[None]:
         context.setLocalProperty(LIMIT_IN_BYTES, before)
 
 
-def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
+def _map_batches(
+    frame: DataFrame, function: Callable[..., Iterator[Any]], schema: StructType | str
+) -> DataFrame:
     """Apply a function to the Arrow batches of each partition."""
     with warnings.catch_warnings():
         # PySpark warns about pandas 3, but mapInArrow does not use pandas.
@@ -261,7 +261,7 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
 # pyspark.ml --------------------------------------------------------------------------------------
 
 
-def _checked_text(value: Any) -> str:
+def _check_text(value: object) -> str:
     """Return the text of a measure; raise an error if the text cannot be parsed."""
     as_measure(str(value))  # raises an error if the measure contains a function
     return str(value)
@@ -295,7 +295,7 @@ class RankingEvaluator(
     """
 
     queryCol = Param(Params._dummy(), "queryCol", "column of query ids", TypeConverters.toString)
-    metricName = Param(Params._dummy(), "metricName", "measure, as text", _checked_text)
+    metricName = Param(Params._dummy(), "metricName", "measure, as text", _check_text)
     _input_kwargs: dict[str, Any]
 
     @keyword_only
@@ -323,7 +323,7 @@ class RankingEvaluator(
         """Return the name of the measure."""
         return self.getOrDefault(self.metricName)
 
-    def _evaluate(self, dataset: Any) -> float:
+    def _evaluate(self, dataset: DataFrame) -> float:
         columns = self.getLabelCol(), self.getPredictionCol(), self.getQueryCol()
         summary: Any = evaluate(dataset, *columns, self.getMetricName())
         return next(iter(summary.mean().values()))

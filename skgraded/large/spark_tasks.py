@@ -9,13 +9,13 @@ import math
 import pickle
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 
-from skgraded.large import parts
 from skgraded.large.jobs import Job
+from skgraded.large.parts import Measured, evaluate_parts, group_by_size, sum_queries
+from skgraded.large.pieces import evaluate_contents, pack_pieces, split_items
 
 PIECES = "piece int, content binary"
 SUMS = "sums binary"  # one value per partition: a pickled Summary or a pickled error
@@ -38,50 +38,43 @@ def pack_partition(
     """Yield the rows and values of a partition in pieces of whole queries, or the first error."""
     _freeze_modules()
     part, first = TaskContext.get().partitionId(), 0  # type: ignore[union-attr]
-    pairs = enumerate(batches)
-    for group in parts.group_tables(pairs, ROWS if job.partitioning == "shuffle" else math.inf):
-        rows = pa.Table.from_batches([batch for _, batch in group])
+    batches = iter(batches)
+    for group in group_by_size(batches, ROWS if job.partitioning == "shuffle" else math.inf):
+        rows = pa.Table.from_batches(group)
         place = f"partition {part}" + (f" from row {first}" if first else "")
         first += rows.num_rows
         try:
-            pieces = parts.pack_pieces(
-                parts.split_items(parts.read_part(rows, job, place), n_pieces)
-            )
+            items = list(evaluate_parts([(place, rows)], job))
+            pieces = pack_pieces(split_items(items, n_pieces))
         except (ValueError, TypeError) as error:
-            pieces = parts.pack_pieces([(0, error)])
-            for _ in pairs:  # Spark requires that all rows are read
+            pieces = pack_pieces([(0, error)])
+            for _ in batches:  # Spark requires that all rows are read
                 pass
         yield from pieces.cast(
             pa.schema({"piece": pa.int32(), "content": pa.binary()})
         ).to_batches()
 
 
-def _measure_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> parts.Measured | None:
+def _evaluate_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Measured | None:
     """Evaluate the pieces of a partition; raise an error that `pack_partition` returned."""
     _freeze_modules()
-    items = [
-        parts.read_piece(content.as_buffer()) for batch in batches for content in batch["content"]
-    ]
-    for item in items:
-        if isinstance(item, Exception):
-            raise item
-    return parts.measure_queries(items, job)
+    return evaluate_contents((content for batch in batches for content in batch["content"]), job)
 
 
 def sum_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Yield one row, which contains the pickled Summary of a partition or a pickled error."""
     try:
-        result: object = parts.sum_queries(_measure_pieces(batches, job), job)
+        result: object = sum_queries(_evaluate_pieces(batches, job), job)
     except (ValueError, TypeError) as error:  # if the error were raised, Spark would retry the task
         result = error
     yield pa.RecordBatch.from_pydict({"sums": pa.array([pickle.dumps(result)], pa.binary())})
 
 
 def tabulate_pieces(
-    batches: Iterable[pa.RecordBatch], job: Job, id_type: Any
+    batches: Iterable[pa.RecordBatch], job: Job, id_type: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
     """Yield the per-query values of a partition, whose query ids have the Arrow type `id_type`."""
-    measured = _measure_pieces(batches, job)
+    measured = _evaluate_pieces(batches, job)
     if measured is not None:
         (evaluation,) = measured.evaluations.values()
         weight = {} if evaluation.weights is None else {"weight": evaluation.weights}

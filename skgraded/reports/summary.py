@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -140,20 +140,17 @@ def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[Any, .
     values, ids = evaluation.per_query[name], evaluation.query_ids
     lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
     if len(lowest) > N_KEPT:
-        values = values[lowest]
-        last = np.partition(values, N_KEPT - 1)[N_KEPT - 1]
-        below = lowest[values < last]
-        lowest = np.append(below, lowest_ids(ids, lowest[values == last], N_KEPT - len(below)))
+        last = np.partition(values[lowest], N_KEPT - 1)[N_KEPT - 1]
+        below, tied = lowest[values[lowest] < last], lowest[values[lowest] == last]
+        lowest = np.append(below, lowest_ids(ids, tied, N_KEPT - len(below)))
+    lowest = lowest_ids(ids, lowest, N_KEPT)
+    lowest = lowest[np.argsort(values[lowest], kind="stable")]
     columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
     rows = [
         tuple(None if value != value else value for value in row)
         for row in zip(*columns, strict=True)
     ]
-    at = list(evaluation.per_query).index(name)
-    return sorted(
-        zip(plain_list(ids[lowest]), rows, strict=True),
-        key=lambda query: (query[1][at], order_of(query[0])),
-    )
+    return list(zip(plain_list(ids[lowest]), rows, strict=True))
 
 
 def _unjudged_of(evaluation: Evaluation) -> Fraction:
@@ -201,6 +198,7 @@ class Mergeable(Report):
     labels: list[str] = field(default_factory=list, compare=False)
     n_duplicates: int = field(default=0, compare=False)
     _rows: ClassVar[Callable[..., list[dict[str, Any]]]]  # the rows of `summary`
+    _merged_with: ClassVar[Callable[..., Any]]
 
     def __post_init__(self) -> None:
         if self.segments is not None:
@@ -270,20 +268,23 @@ class Mergeable(Report):
         }
 
 
-def labeled(report: Any, label: str | None) -> Any:
+R = TypeVar("R", bound=Mergeable)
+
+
+def labeled(report: R, label: str | None) -> R:
     """Return a copy whose only label is `label`; if `label` is None, return the report."""
     if label is None:
         return report
     check_kind(label, str, "label")
-    segments = report.segments and {
+    segments: Any = report.segments and {
         segment: labeled(part, label) for segment, part in report.segments.items()
     }
     return replace(report, segments=segments, labels=[label])
 
 
-def merged_parts(first: Any, second: Any) -> dict[str, Any]:
+def merged_parts(first: R, second: R) -> dict[str, Any]:
     """Return the fields of `Mergeable` for two merged reports."""
-    segments = first.segments and dict(first.segments)
+    segments: Any = first.segments and dict(first.segments)
     for name, part in (second.segments or {}).items():
         segments[name] = segments[name]._merged_with(part) if name in segments else part
     return {"by": first.by, "segments": segments} | {
@@ -291,7 +292,7 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
     }
 
 
-def merged_in_order(parts: Iterable[Any]) -> Any:
+def merged_in_order(parts: Iterable[R]) -> R:
     """Merge parts of one evaluation, which have disjoint queries and the same settings."""
     return reduce(lambda whole, part: whole._merged_with(part), parts)
 
@@ -517,6 +518,6 @@ def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:
             )
 
 
-def without_segments(summary: Any) -> Any:
+def without_segments(summary: R) -> R:
     """Return a report on the same queries without segments and labels."""
     return replace(summary, by=None, segments=None, labels=[])

@@ -147,8 +147,8 @@ def spark(session, tmp_path_factory):
 @pytest.fixture
 def small_steps(monkeypatch):
     """Process a small table in as many steps as a large table."""
-    from skgraded.large import batch_steps as module
+    from skgraded.large import batches, pieces
 
-    monkeypatch.setattr(module, "ROWS", 200)
-    monkeypatch.setattr(module, "MAX_ROWS_IN_MEMORY", 900)
-    monkeypatch.setattr(module, "MAX_QUERIES_IN_MEMORY", 30)
+    monkeypatch.setattr(batches, "ROWS", 200)
+    monkeypatch.setattr(pieces, "MAX_ROWS_IN_MEMORY", 900)
+    monkeypatch.setattr(pieces, "MAX_QUERIES_IN_MEMORY", 30)

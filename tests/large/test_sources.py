@@ -245,11 +245,11 @@ def test_empty_grades_of_csv_are_unjudged_documents(tmp_path):
 
 @pytest.mark.parametrize("kind", ["pandas", "Arrow", "Dataset", "LazyFrame", "CSV"])
 def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):
-    from skgraded.large import batch_steps, parts
+    from skgraded.large import batches, parts
 
     sizes = []
     check_rows = parts.check_rows
-    monkeypatch.setattr(batch_steps, "ROWS", 500)
+    monkeypatch.setattr(batches, "ROWS", 500)
     monkeypatch.setattr(
         parts,
         "check_rows",

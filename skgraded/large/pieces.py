@@ -1,0 +1,133 @@
+"""Pieces of whole queries, which engines and temporary files transport as bytes."""
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from skgraded._input import arrow
+from skgraded._input.arrow_strings import marks
+from skgraded._kernels.layout import order_by_hash
+from skgraded.large.jobs import Job
+from skgraded.large.parts import GRADE, QUERY, Item, Measured, evaluate_items, join_rows
+
+# These constants affect speed and memory usage, but never the results.
+MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
+MAX_QUERIES_IN_MEMORY = 2**18  # the same for per-query values
+N_PIECES = 64  # number of pieces on disk for rows if their number is unknown
+N_PIECES_OF_QUERIES = 8  # number of pieces on disk for per-query values
+ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
+ROWS_PER_WRITE = 2**18  # minimum number of rows in each write of a large table
+MIN_ROWS_PER_WRITE = 2**14  # minimum rows per piece in each write, on average
+
+
+def split_items(items: list[Item], n: int) -> Iterator[tuple[int, Any]]:
+    """Split rows and values by query into n pieces; yield each nonempty piece and its index."""
+    tables = [item for item in items if not isinstance(item, Measured)]
+    measured = [item for item in items if isinstance(item, Measured)]
+    for item in [join_rows(tables), *measured] if tables else measured:
+        yield from _split(item, n)
+
+
+def _split(item: Item, n: int) -> Iterator[tuple[int, Any]]:
+    if isinstance(item, Measured):
+        order, sizes = order_by_hash(marks(item.query_ids), n)
+    else:
+        position = item.column_names.index(GRADE)
+        if item.schema.types[position] == pa.float64():
+            item = item.set_column(position, GRADE, arrow.narrow(item[GRADE]))
+        order, sizes = order_by_hash(arrow.mark_rows(item[QUERY]), n)
+        batch = arrow.copy_rows(item, order).to_batches()[0]
+    ends = np.cumsum(sizes)
+    for number in np.flatnonzero(sizes).tolist():
+        rows = slice(ends[number] - sizes[number], ends[number])
+        yield number, item.take(order[rows]) if isinstance(item, Measured) else batch[rows]
+
+
+def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> pa.Table:
+    """Return an Arrow table with the columns ``piece`` and ``content``."""
+    numbers, ends, stream = [], [0], pa.BufferOutputStream()
+    for number, piece in pieces:
+        _write_piece(stream, piece)
+        numbers.append(number)
+        ends.append(stream.tell())
+    buffers = [None, pa.py_buffer(np.array(ends, dtype=np.int64)), stream.getvalue()]
+    contents = pa.Array.from_buffers(pa.large_binary(), len(numbers), buffers)
+    return pa.table({"piece": pa.array(numbers, pa.int32()), "content": contents})
+
+
+def evaluate_contents(contents: Iterable[pa.Scalar], job: Job) -> Measured | None:
+    """Evaluate pieces, which are contents in `pack_pieces`; raise an error that a piece contains."""
+    items = [_read_piece(content.as_buffer()) for content in contents]
+    for item in items:
+        if isinstance(item, Exception):
+            raise item
+    return evaluate_items(items, job)
+
+
+def _write_piece(
+    file: IO[bytes] | pa.BufferOutputStream, item: pa.RecordBatch | Measured | Exception
+) -> None:
+    """Write rows, values or an error to a file: rows in Arrow's format, all others as a pickle."""
+    if isinstance(item, pa.RecordBatch):
+        with pa.ipc.new_stream(file, item.schema) as writer:
+            writer.write_batch(item)
+    else:
+        pickle.dump(item, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def _read_piece(buffer: pa.Buffer) -> Any:
+    """Return what `_write_piece` wrote; only pickles begin with the byte `pickle.PROTO`."""
+    if bytes(buffer[:1]) == pickle.PROTO:
+        return pickle.loads(buffer)
+    if buffer.address % 8:  # Arrow requires aligned memory
+        buffer = pa.py_buffer(buffer.to_pybytes())
+    with pa.ipc.open_stream(buffer) as reader:
+        return reader.read_all()
+
+
+class PieceFile:
+    """Rows and per-query values, which are written to a file in pieces if they are many."""
+
+    def __init__(self, file: IO[bytes], job: Job, n_rows: int | None) -> None:
+        self._file = file
+        self._items: list[Item] = []  # not written yet
+        self._size = 0  # number of rows and queries in them
+        n, self._limit = N_PIECES_OF_QUERIES, MAX_QUERIES_IN_MEMORY
+        if job.partitioning == "shuffle":
+            n, self._limit = N_PIECES, MAX_ROWS_IN_MEMORY
+            if n_rows is not None:
+                n = min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
+                if n_rows >= MAX_ROWS_IN_MEMORY:
+                    n_in_write = max(ROWS_PER_WRITE, MIN_ROWS_PER_WRITE * n)
+                    self._limit = min(n_in_write, MAX_ROWS_IN_MEMORY)
+        self._blocks: list[list[tuple[int, int]]] = [[] for _ in range(n)]  # (offset, size)
+
+    def add(self, item: Item) -> None:
+        """Add rows or values."""
+        self._items.append(item)
+        self._size += item.num_rows
+        if self._size >= self._limit:
+            self._write()
+
+    def _write(self) -> None:
+        items, self._items, self._size = self._items, [], 0
+        for number, piece in split_items(items, len(self._blocks)):
+            start = self._file.tell()
+            _write_piece(self._file, piece)
+            self._blocks[number].append((start, self._file.tell() - start))
+
+    def read(self) -> Iterator[list[Item]]:
+        """Yield the rows and per-query values of each piece."""
+        if self._file.tell():
+            self._write()
+        if self._items:
+            yield self._items
+        for blocks in filter(None, self._blocks):
+            yield [self._read(*block) for block in blocks]
+
+    def _read(self, start: int, size: int) -> Item:
+        self._file.seek(start)
+        return _read_piece(pa.py_buffer(self._file.read(size)))
