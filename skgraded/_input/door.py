@@ -39,6 +39,24 @@ NEGATIVE_GRADES = (
 )
 
 
+def argument_error(message: str, *arguments: str) -> ValueError:
+    """Return a ValueError with the names of the arguments in its message, as a field.
+
+    The command prints its options instead of these names.
+    """
+    error = ValueError(message)
+    error.arguments = arguments  # type: ignore[attr-defined]
+    return error
+
+
+def add_place(error: ValueError | TypeError, place: str) -> ValueError | TypeError:
+    """Return the error with the name of a file, a part or an argument before its message."""
+    message = f"{place}: {error}"
+    if isinstance(error, TypeError):
+        return TypeError(message)
+    return argument_error(message, *getattr(error, "arguments", ()))
+
+
 # Columns of numbers ------------------------------------------------------------------------------
 
 
@@ -187,12 +205,10 @@ def check_grades(
     return grades
 
 
-def grades_as_given(
-    y: Any, name: str, allow_nan: bool = False, row_name: RowName = ROW
-) -> np.ndarray:
+def grades_as_given(y: Any, name: str, row_name: RowName = ROW) -> np.ndarray:
     """Check grades; return float16 and float32 grades unchanged and other grades as float64."""
     grades, dtype = grade_column(y, name, row_name=row_name)
-    refuse_bad_grades(grades, name, allow_nan, row_name)
+    refuse_bad_grades(grades, name, allow_nan=True, row_name=row_name)
     return grades.astype(dtype, copy=False)
 
 
@@ -291,9 +307,9 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     if type(value) is int and value >= minimum:  # fast path
         return value
     if not is_finite_number(value) or value != int(value):
-        raise ValueError(f"{name} must be an integer ≥ {minimum}; got {value!r}.")
+        raise argument_error(f"{name} must be an integer ≥ {minimum}; got {value!r}.", name)
     if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}; got {value!r}.")
+        raise argument_error(f"{name} must be at least {minimum}; got {value!r}.", name)
     return int(value)
 
 
@@ -308,7 +324,7 @@ def choice_validator(
         if isinstance(value, str) and value in known:
             return str(value)
         also = ", or a callable" if or_callable else ""
-        raise ValueError(f"{name} must be one of {list(known)}{also}; got {value!r}.")
+        raise argument_error(f"{name} must be one of {list(known)}{also}; got {value!r}.", name)
 
     return check
 
@@ -338,7 +354,8 @@ def number_validator(
         ):
             lower = f"> {low}" if above else f"≥ {low}"
             upper = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
-            raise ValueError(f"{name} must be a finite number {lower}{upper}; got {value!r}.")
+            message = f"{name} must be a finite number {lower}{upper}; got {value!r}."
+            raise argument_error(message, name)
         if isinstance(value, (np.float16, np.float32)):
             value = float(str(value))  # 0.7, not 0.699999988
         # Show 2.0 and 2 alike, as 2.

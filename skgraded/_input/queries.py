@@ -182,7 +182,11 @@ _check_duplicates = door.choice_validator("duplicates", ("raise", "drop"))
 def check_duplicates(duplicates: Any, document: Any) -> str:
     """Return `duplicates` if it is valid; "drop" requires the argument `document`."""
     if _check_duplicates(duplicates) == "drop" and document is None:
-        raise ValueError("duplicates='drop' requires document=, the column with document ids.")
+        raise door.argument_error(
+            "duplicates='drop' requires document=, the column with document ids.",
+            "duplicates",
+            "document",
+        )
     return str(duplicates)
 
 
@@ -212,19 +216,21 @@ def distinct_rows(
         return f"Query {query!r} contains document {text[document_codes[row]]!r}"
 
     if duplicates == "raise":
-        raise ValueError(
+        raise door.argument_error(
             f"{repeated(later[0])} more than once. Remove the repeated rows, or pass "
-            "duplicates='drop' to count rows with equal values once."
+            "duplicates='drop' to count rows with equal values once.",
+            "duplicates",
         )
     for argument, of_row in values.items():
         first, second = of_row[first_of_row[later]], of_row[later]
         same = (first == second) | ((first != first) & (second != second))  # both may be NaN
         if not same.all():
             i = int(np.argmin(same))
-            raise ValueError(
+            raise door.argument_error(
                 f"{repeated(later[i])} more than once, with different values of {argument}: "
                 f"{plain(first[i])!r} and {plain(second[i])!r}. duplicates='drop' requires equal "
-                "rows: remove the wrong row."
+                "rows: remove the wrong row.",
+                "duplicates",
             )
     return firsts
 

@@ -194,12 +194,8 @@ def _columns_of_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
     return {name: frame[name].to_native() for name in names}
 
 
-class UnknownColumnError(ValueError):
-    """A required column is missing, or its name is not unique."""
-
-
 def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: str = "") -> None:
-    """Raise an UnknownColumnError unless every name matches exactly one known column.
+    """Raise a ValueError unless every name matches exactly one known column.
 
     `names` may be a mapping of names to the arguments that contain them, for messages.
     """
@@ -207,11 +203,11 @@ def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: st
     for name in names:
         if known.count(name) > 1:
             argument = f" ({arguments[name]})" if name in arguments else ""
-            raise UnknownColumnError(
+            raise ValueError(
                 f"{place}Several columns are named {name!r}{argument}: rename all but one."
             )
         if name not in known:
-            raise UnknownColumnError(
+            raise ValueError(
                 f"{place}There is no column {name!r}. Available columns: {quoted_names(known)}."
                 f"{did_you_mean(name, known)}{advice}"
             )

@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 
 from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
+from skgraded._input.door import whole_number
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import printable
 from skgraded.cli._columns import read_measure_columns
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
-from skgraded.cli._formats import WRITERS, share_of_judged
+from skgraded.cli._formats import WRITERS, find_missing, share_of_judged
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.measures.parsing import DEFAULT_MEASURES
 from skgraded.reports import compare
@@ -56,7 +57,7 @@ examples:
 EVALUATE: dict[str, dict[str, Any]] = {
     "files": {"nargs": "+", "metavar": "FILE", "help": "see below"},
     "-m --measure": {
-        "dest": "measures",
+        "dest": "texts",
         "action": "append",
         "metavar": "MEASURE",
         "help": 'measure, such as ndcng@10 or "AP(threshold=2)", with another name for the column '
@@ -227,38 +228,8 @@ COMPARE: dict[str, dict[str, Any]] = {
         "help": "random seed for the randomization test and the bootstrap (default: 0)",
     },
 }
-# The option for each argument name, to replace argument names in error messages.
-OPTION_OF = {
-    **{
-        name.replace("-", "_"): f"--{name}"
-        for flags in COMPARE | EVALUATE
-        for name in re.findall(r"--(\S+)", flags)
-    },
-    "n_resamples": "--resamples",
-    "rng": "--seed",
-    "document": "--document-column",
-    "sample_weight": "--weight-column",
-}
-ARGUMENTS = "|".join(OPTION_OF)
-# Patterns in messages of the library, and what the command prints instead.
-WORDS: tuple[tuple[str, Any], ...] = (
-    ("missing='count'", "-c"),
-    (
-        "Evaluate both on these queries, with ids of the same type",
-        "Use -c to count missing queries",
-    ),
-    (r"(column .* must be finite; got nan.*)\.$", r"\1: use --unjudged-documents."),
-    (
-        # The pattern excludes parameters of measures, and text within ids.
-        rf"(?<![(,'\"])\b({ARGUMENTS})=['\"]?([\w/-]*)['\"]?",
-        lambda match: f"{OPTION_OF[match[1]]} {match[2]}".rstrip(),
-    ),
-    ("--test None", "--test none"),
-    (
-        rf"(^|Omit |set )({ARGUMENTS})(?= must| has| requires| contains| to|,)",
-        lambda match: match[1] + OPTION_OF[match[2]],
-    ),
-)
+# Options whose name is not that of the argument which they set.
+OPTIONS = {"n_resamples": "--resamples", "document": "--document-column"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -279,7 +250,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except (OSError, ValueError, TypeError, ImportError, MemoryError) as error:
-        _say(" ".join(str(error).split()) or "not enough memory for these files")
+        message = " ".join(_with_options(error).split())
+        _say(message or "not enough memory for these files")
         return 2
     for note in dict.fromkeys(str(warning.message) for warning in caught if args.progress):
         _say(f"note: {note}")
@@ -293,9 +265,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0 if is_accepted.all() else 1
 
 
+def _with_options(error: Exception) -> str:
+    """Return the message of an error, with options instead of the names of arguments."""
+    message = str(error)
+    for name in getattr(error, "arguments", ()):
+        option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+        message = re.sub(rf"\b{name}='([^']*)'", rf"{option} \1", message)
+        message = re.sub(rf"(?<![\w'/-]){name}=?(?=[ ,])", option, message, count=1)
+    return message
+
+
 def _say(message: str) -> None:
-    for pattern, words in WORDS:
-        message = re.sub(pattern, words, message)
     if sys.stderr is not None:  # if stderr is closed, print would write to standard output
         print(f"skgraded: {printable(message)}", file=sys.stderr)
 
@@ -307,12 +287,15 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
         if os.path.realpath(args.output) in map(os.path.realpath, args.files):
             raise ValueError(f"--output {args.output} is also an input file: choose another name.")
         check_writable(args.output)
-    args.columns = read_measure_columns(args)
-    args.measures = list(dict.fromkeys(column.measure for column in args.columns))
-    args.kind = find_kind(args.files)
-    args.systems = name_systems(args)
+    args = _with_implied(args)
     settings = _check_settings(args) if args.command == "compare" else {}
     report, systems = evaluate_files(args)
+    if args.command == "compare" or args.format == "html":
+        if missing := find_missing(systems):
+            raise ValueError(
+                "{} has no values for query {!r:.100} of another run, so the runs cannot be compared: "
+                "use -c to count missing queries as empty rankings.".format(*missing)
+            )
     if args.command == "compare":
         report = compare(report, by=args.by, progress=args.progress, **settings)
         if _has_limit(args):
@@ -323,6 +306,21 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
     return WRITERS[args.command][args.format](report, systems, args), outcomes
 
 
+def _with_implied(args: Namespace) -> Namespace:
+    """Return the options with those that they imply, the measures, and the systems in the files."""
+    names = "trec_eval" if "official" in (args.texts or ()) else args.names
+    implied = {"names": names, "ties": args.ties or (names and "trec")}
+    args = Namespace(**vars(args) | implied)
+    columns, kind = read_measure_columns(args), find_kind(args.files)
+    return Namespace(
+        **vars(args),
+        columns=columns,
+        measures=list(dict.fromkeys(column.measure for column in columns)),
+        kind=kind,
+        systems=name_systems(args, kind),
+    )
+
+
 def _has_limit(args: Namespace) -> bool:
     return args.max_loss is not None or args.require_not_worse
 
@@ -331,6 +329,7 @@ def _check_settings(args: Namespace) -> dict[str, Any]:
     """Return the arguments of `compare` that the options specify, checked before files are read."""
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")
+    whole_number(args.seed or 0, "seed", 0)
     names = {  # a later key replaces an earlier one: names precede paths
         **{os.path.basename(path): name for name, path in args.systems.items()},
         **{path: name for name, path in args.systems.items()},

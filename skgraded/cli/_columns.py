@@ -23,7 +23,7 @@ OFFICIAL = (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
 
 
 @dataclass(frozen=True)
-class Column:
+class MeasureColumn:
     """A measure with the name of its column and the kind of its value over all queries."""
 
     name: str
@@ -31,15 +31,10 @@ class Column:
     kind: str  # "mean", "total" or "geometric mean"
 
 
-def read_measure_columns(args: Namespace) -> list[Column]:
-    """Return the columns that the options specify; update `args.names` and `args.ties`."""
-    texts = args.measures or DEFAULT_MEASURES
-    if "official" in texts:
-        args.names = "trec_eval"
-    if args.names is not None:
-        args.ties = args.ties or "trec"
+def read_measure_columns(args: Namespace) -> list[MeasureColumn]:
+    """Return the columns that the options specify."""
     columns = []
-    for text in texts:
+    for text in args.texts or DEFAULT_MEASURES:
         source, *name = re.split(r"\s+as\s+", text.strip(), maxsplit=1)
         parts = [source]
         if args.names is not None:
@@ -55,7 +50,7 @@ def read_measure_columns(args: Namespace) -> list[Column]:
     return columns
 
 
-def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:
+def _parse_column(text: str, name: Sequence[str], args: Namespace) -> MeasureColumn:
     is_geometric = text == "gm_map" and args.names is not None
     parsed: Any = measure("map" if is_geometric else text, args.names)
     if args.ties not in (None, "trec") and hasattr(parsed, "ties"):
@@ -65,10 +60,10 @@ def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:
     is_count = isinstance(parsed, (NumRet, NumRel, NumRelRet))
     (name,) = name or [parsed.name if args.names is None else text]
     kind = "geometric mean" if is_geometric else "total" if is_count else "mean"
-    return Column(name, parsed, kind)
+    return MeasureColumn(name, parsed, kind)
 
 
-def _select_means(columns: Sequence[Column]) -> list[Column]:
+def _select_means(columns: Sequence[MeasureColumn]) -> list[MeasureColumn]:
     """Return the columns that contain means; warn about the others."""
     means = [column for column in columns if column.kind == "mean"]
     others = ", ".join(
@@ -84,14 +79,14 @@ def _select_means(columns: Sequence[Column]) -> list[Column]:
     return means
 
 
-def rename_columns(ev: Evaluation, columns: Sequence[Column]) -> Evaluation:
+def rename_columns(ev: Evaluation, columns: Sequence[MeasureColumn]) -> Evaluation:
     """Return the Evaluation with the names of the columns."""
     values = {column.name: ev.per_query[column.measure.name] for column in columns}
     undefined = {column.name: ev.undefined[column.measure.name] for column in columns}
     return replace(ev, per_query=values, undefined=undefined)
 
 
-def summarize_columns(report: Any, columns: Sequence[Column]) -> dict[str, float]:
+def summarize_columns(report: Any, columns: Sequence[MeasureColumn]) -> dict[str, float]:
     """Return the value of each column over all queries: its mean, geometric mean or total."""
     values = report.mean()
     for column in columns:

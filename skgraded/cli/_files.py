@@ -38,6 +38,12 @@ ONLY_FOR = {
     "duplicates": FOLDER,
     "summary_label": FOLDER,
 }
+# What happens to judged queries that are missing from a run.
+FATES = {
+    "count": "count as empty rankings",
+    "raise": "are refused (-c counts them)",
+    "skip": "are left out (-c counts them)",
+}
 LETOR_LINE = re.compile(rb"\s*\S+\s+qid:")
 
 
@@ -49,11 +55,11 @@ def find_kind(paths: Sequence[str]) -> str:
     return FOLDER if is_pattern or os.path.isdir(paths[0]) else TABLE
 
 
-def name_systems(args: Namespace) -> dict[str, str]:
+def name_systems(args: Namespace, kind: str) -> dict[str, str]:
     """Map the name of each system to its run, score file or score column."""
     if len(set(args.files)) < len(args.files):
         raise ValueError(f"Each file can be passed only once; got {', '.join(args.files)}.")
-    if args.kind == RUNS:
+    if kind == RUNS:
         sources = args.files[1:]
         names = list(map(utf8, run_names(sources).values()))
     else:
@@ -70,7 +76,7 @@ def name_systems(args: Namespace) -> dict[str, str]:
     return dict(zip(names, sources, strict=True))
 
 
-def _check_options(kind: str, args: Namespace) -> None:
+def _refuse_unavailable(args: Namespace, kind: str) -> None:
     """Raise an error if an option has no effect for this kind of files."""
     for option, needed in ONLY_FOR.items():
         if getattr(args, option) and kind != needed:
@@ -99,7 +105,7 @@ def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     The report of a folder is a Summary or Summaries; otherwise, both are the same dict.
     """
     if args.kind != RUNS:
-        _check_options(args.kind, args)
+        _refuse_unavailable(args, args.kind)
     if args.kind == FOLDER:
         return _summarize_folder(args)
     if args.kind == TABLE:
@@ -108,7 +114,7 @@ def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
         with unpacked(_open_source(args.files[0]), look=HEAD) as file:
             line = DATA.search(file.peek(HEAD).removeprefix(BOM))
             is_letor = line is not None and LETOR_LINE.match(line[0])
-            _check_options(LETOR if is_letor else RUNS, args)
+            _refuse_unavailable(args, LETOR if is_letor else RUNS)
             evaluations = (_evaluate_letor if is_letor else _evaluate_runs)(file, args)
     evaluations = {name: rename_columns(ev, args.columns) for name, ev in evaluations.items()}
     return evaluations, evaluations
@@ -119,6 +125,7 @@ def _open_source(path: str) -> Any:
 
 
 def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
+    missing = "count" if args.complete else "raise" if args.strict else "skip"
     qrels = read_qrels_table(file)
     if args.names is None:
         warn_of_other_meanings(args.measures, qrels.numbers.max())
@@ -132,7 +139,8 @@ def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
             for name, path in args.systems.items()
         ),
         args.measures,
-        missing="count" if args.complete else "raise" if args.strict else "skip",
+        missing=missing,
+        fate=FATES[missing],
         unjudged="raise" if args.strict else "skip",
         ties=args.ties,
         unjudged_documents=args.unjudged_documents or "irrelevant",

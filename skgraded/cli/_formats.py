@@ -5,6 +5,7 @@ import os
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ from skgraded.writing.columns import fitting
 from skgraded.writing.text import percent_text
 
 MOST_PAIRS = 12  # maximum number of rows with a sentence in text, and in a table on a terminal
+DIFFERENT = (
+    "The runs contain different queries (see n_queries), so their means cannot be compared: "
+    "use -c to count missing queries as empty rankings."
+)
 _dump = partial(json.dumps, indent=2, ensure_ascii=False, allow_nan=False)
 Systems = Mapping[str, Any]  # Evaluations or Summaries, keyed by the name of the system
 
@@ -118,8 +123,8 @@ def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
         names = [list(systems)[i] for i in np.argsort(-np.array(values), kind="stable")]
         table = _tabulate_means({name: systems[name] for name in names}, args)
     parts.append(_write_table(table, args, args.caption, args.label))
-    lines = [*_describe_queries(systems), *_describe_undefined(systems)]
-    return _join_text(parts, lines, args)
+    lines = [DIFFERENT] if find_missing(systems) else []
+    return _join_text(parts, [*lines, *_describe_undefined(systems)], args)
 
 
 def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespace) -> str:
@@ -151,18 +156,16 @@ def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespac
     return _join_text(parts, lines, args)
 
 
-def _describe_queries(systems: Systems) -> list[str]:
-    """Return a line if the systems have different queries, or no line if they have the same."""
+def find_missing(systems: Systems) -> tuple[str, Any] | None:
+    """Return the name of a run that lacks a query of another run, and the query, or None."""
     ids = {
-        frozenset(plain_list(report.query_ids))
-        for report in systems.values()
+        name: dict.fromkeys(plain_list(report.query_ids))
+        for name, report in systems.items()
         if isinstance(report, Evaluation)  # all systems of a folder have the same queries
     }
-    line = (
-        "The runs contain different queries (see n_queries), so their means cannot be compared: "
-        "use -c to count missing queries as empty rankings."
-    )
-    return [line] if len(ids) > 1 else []
+    queries = dict.fromkeys(chain.from_iterable(ids.values()))
+    missing = ((name, q) for name, known in ids.items() for q in queries if q not in known)
+    return next(missing, None)
 
 
 def _describe_undefined(systems: Systems) -> list[str]:

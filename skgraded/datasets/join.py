@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skgraded._input.door import choice_validator
+from skgraded._input.door import add_place, choice_validator
 from skgraded._input.queries import rows_by_query
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain
@@ -127,7 +127,11 @@ def join_run(
     if identical_ids == "drop":
         ranked = ranked.without_identical_ids()
     joined = JudgmentIndex(judgments).join(
-        ranked, missing == "count", unjudged == "raise", ties, unjudged_documents
+        ranked,
+        count_missing=missing == "count",
+        refuse_unjudged=unjudged == "raise",
+        ties=ties,
+        unjudged_documents=unjudged_documents,
     )
     if missing is None and joined.missing.any():
         first = plain(judgments.query_ids[np.argmax(joined.missing)])
@@ -246,7 +250,7 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
             if side == "qrels":
                 rows[name] = rows[name].without(np.flatnonzero(rows[name].numbers < 0))
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{argument}[{name!r}]: {error}") from None
+            raise add_place(error, f"{argument}[{name!r}]") from None
     return rows
 
 
@@ -316,9 +320,10 @@ class JudgmentIndex:
     def join(
         self,
         run: Entries,
-        count_missing: bool,
-        refuse_unjudged: bool,
-        ties: str | None,
+        *,
+        count_missing: bool = False,
+        refuse_unjudged: bool = False,
+        ties: str | None = None,
         unjudged_documents: str = "irrelevant",
     ) -> Joined:
         """Join a run's rows with the judgments."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.door import add_place, argument_error
 from skgraded._input.words import did_you_mean, quoted_names
 from skgraded.datasets.data_structures import convert
 from skgraded.datasets.entries import Entries
@@ -26,8 +27,10 @@ def entries_of_json(
             content = _selected(content, split)
         entries = convert(content, side, lines).refuse_empty(allow_empty)
         return replace(entries, source=path)
-    except (ValueError, TypeError) as error:  # JSON and UTF-8 errors state the position
+    except TypeError as error:
         raise ValueError(f"{path}: {error}") from None
+    except ValueError as error:  # JSON and UTF-8 errors state the position
+        raise add_place(error, path) from None
 
 
 def _content(text: str) -> tuple[Any, np.ndarray | None]:
@@ -68,9 +71,10 @@ def _selected(content: Mapping[str, Any], split: str | None) -> Any:
         return next(iter(parts.values()))
     if split not in parts:
         first = next(iter(parts), "default/test")
-        raise ValueError(
+        raise argument_error(
             f"the file contains {len(parts)} subsets and splits: "
             f"{quoted_names(list(parts))}. Select one, for example with split={first!r:.60}; got "
-            f"{split!r}.{did_you_mean(str(split), parts)}"
+            f"{split!r}.{did_you_mean(str(split), parts)}",
+            "split",
         )
     return parts[split]

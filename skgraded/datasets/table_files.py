@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.door import grades_as_given, scores_as_given
+from skgraded._input.door import add_place, argument_error, grades_as_given, scores_as_given
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import library_errors, refuse_unknown
@@ -50,14 +50,21 @@ def read_columns(
     try:
         table = {name: np.asarray(cells[name]) for name in texts}
         row_name = name_rows(lines)
-        table[grade] = grades_as_given(cells[grade], f"column {grade!r}", allow_unjudged, row_name)
+        table[grade] = grades_as_given(cells[grade], f"column {grade!r}", row_name)
+        lacks_grade = np.isnan(table[grade])
+        if lacks_grade.any() and not allow_unjudged:
+            raise argument_error(
+                f"column {grade!r} must be finite; got nan for {row_name(int(lacks_grade.argmax()))}: "
+                "set unjudged_documents to 'irrelevant' (grade 0) or 'drop' (exclude the rows).",
+                "unjudged_documents",
+            )
         for name in scores:
             table[name] = scores_as_given(cells[name], f"column {name!r}", row_name)
         codes, ids = query_codes(table[query], name=f"column {query!r}")
         if document is not None:
             refuse_missing_ids(table[document].tolist(), f"column {document!r}")
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise add_place(error, path) from None
     if document is not None:
         entries = Entries(path, np.asarray(ids), codes, table[document], table[grade], lines)
         entries.refuse_repeats()
@@ -99,7 +106,7 @@ def entries_of_table(
         column = f"column {names[2]!r}"
         numbers = CHECK[side](numbers, n=len(numbers), name=column, row_name=name_rows(lines))
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise add_place(error, path) from None
     return Entries(path, ids, codes, documents, numbers, lines, ranks=ranks)
 
 

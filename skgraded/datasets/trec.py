@@ -545,4 +545,5 @@ def _cells_of(line: bytes, form: Form) -> list[str] | None:
         if number is None or is_wrong_rank or name == "grade" and not math.isfinite(number):
             advice = form.advice * (name == "rank")
             raise ValueError(f"the {name} must be {VALUES.get(name, 'a number')}.{advice}")
-    return [cells[name].decode() for name in form.used]
+    errors = {"rank": "replace"}  # ranks that are no numbers are ignored
+    return [cells[name].decode(errors=errors.get(name, "strict")) for name in form.used]

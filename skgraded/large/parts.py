@@ -19,6 +19,8 @@ import pyarrow as pa
 from skgraded._input import arrow
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.door import (
+    add_place,
+    argument_error,
     check_scores,
     check_weights,
     column,
@@ -110,8 +112,7 @@ def errors_in(place: str) -> Iterator[None]:
         with library_errors("the table"):
             yield
     except (ValueError, TypeError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"In {place}, where rows are numbered from 0: {error}") from None
+        raise add_place(error, f"In {place}, where rows are numbered from 0") from None
 
 
 def check_rows(part: Any, job: Job, place: str) -> pa.Table | None:
@@ -162,9 +163,10 @@ def _refuse_missing_values(table: pa.Table, job: Job) -> None:
             row = int(is_missing.argmax())
             value = "null" if table[name][row].as_py() is None else "NaN"
             query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"
-            raise ValueError(
+            raise argument_error(
                 f"column {name!r} ({argument}) contains {value} in row {row}{query}: "
-                f"{FOR_MISSING[argument]}."
+                f"{FOR_MISSING[argument]}.",
+                "unjudged_documents",
             )
 
 
@@ -320,11 +322,14 @@ def _refuse_interrupted(judgments: Judgments, place: str) -> None:
 
 
 def _split_error(query: object, *places: str) -> ValueError:
-    return ValueError(
+    return argument_error(
         f"The rows of query {query!r} are not contiguous in {' and '.join(places)}. Use "
         "partitioning='shuffle', or group the rows of each query together. If they are the same "
         "rows twice, such as a file delivered twice, 'shuffle' counts them twice: also pass "
-        "document= and duplicates='drop'."
+        "document= and duplicates='drop'.",
+        "partitioning",
+        "document",
+        "duplicates",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.door import choice_validator, whole_number
+from skgraded._input.door import argument_error, choice_validator, whole_number
 from skgraded._input.progress import counting_bar
 from skgraded._input.segments import segments_of
 from skgraded._input.user_warnings import warn_user
@@ -243,9 +243,10 @@ def checked_settings(
     if n_resamples is not None:
         whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
     if are_sums and test is not None and TESTS[test].p_of_t is None:
-        raise ValueError(
+        raise argument_error(
             f"test={test!r} requires per-query values, but Summaries contain only sums: use "
-            "test='t' or test=None."
+            "test='t' or none.",
+            "test",
         )
     return Settings(test, correction, level, FEWEST, 0, family)
 

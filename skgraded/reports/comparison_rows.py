@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.door import argument_error
 from skgraded._input.words import did_you_mean, object_array
 from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
@@ -80,9 +81,10 @@ def families_of(rows: Rows, family: str) -> list[np.ndarray]:
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
     """Raise a ValueError unless `value` is None or one of the `known` values."""
     if value is not None and not (isinstance(value, str) and value in known):
-        raise ValueError(
+        raise argument_error(
             f"{name} must be one of {list(known)} or None; got {value!r}."
-            f"{did_you_mean(value, known)}"
+            f"{did_you_mean(value, known)}",
+            name,
         )
 
 

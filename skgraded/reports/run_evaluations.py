@@ -114,6 +114,7 @@ def evaluate_runs(
         ((name, _read_run(name, run, missing == "count")) for name, run in sources.items()),
         measures,
         missing=missing,
+        fate="count as empty rankings",  # there is no note with missing="skip"
         unjudged=unjudged,
         ties=ties if names is None else "trec",
         unjudged_documents=unjudged_documents,
@@ -127,12 +128,6 @@ def evaluate_runs(
 
 
 MAX_NOTE = 1000  # characters of the note on the queries of all runs
-# What happens to the judged queries that are missing from a run.
-FATES = {
-    "count": "count as empty rankings",
-    "skip": "are left out (missing='count' counts them)",
-    "raise": "are refused (missing='count' counts them)",
-}
 
 
 def evaluate_each_run(
@@ -141,6 +136,7 @@ def evaluate_each_run(
     measures: list[Measure],
     *,
     missing: str,
+    fate: str,
     unjudged: str,
     ties: str | None,
     unjudged_documents: str,
@@ -149,21 +145,27 @@ def evaluate_each_run(
     """Evaluate runs one by one; return Evaluations, and a note on the queries of only one side.
 
     With missing="skip", each run is evaluated on its own queries. With "raise", a judged query that
-    is missing from a run is an error.
+    is missing from a run is an error. `fate` says what happens to these queries.
     """
     index = JudgmentIndex(judgments)
     evaluations, notes = {}, []
     for name, run in runs:
         if identical_ids == "drop":
             run = run.without_identical_ids()
-        joined = index.join(run, missing == "count", unjudged == "raise", ties, "keep")
+        joined = index.join(
+            run,
+            count_missing=missing == "count",
+            refuse_unjudged=unjudged == "raise",
+            ties=ties,
+            unjudged_documents="keep",
+        )
         evaluations[name] = evaluate_joined(joined, judgments, measures, unjudged_documents)
         sides = (
             (
                 joined.missing,
                 judgments.query_ids,
                 "judged queries are missing from the run",
-                FATES[missing],
+                fate,
             ),
             (
                 joined.unjudged,
@@ -173,8 +175,8 @@ def evaluate_each_run(
             ),
         )
         texts = [
-            f"{mask.sum()} of {len(mask)} {place} (the first is {plain(ids[mask][0])!r}) and {fate}"
-            for mask, ids, place, fate in sides
+            f"{mask.sum()} of {len(mask)} {place} (the first is {plain(ids[mask][0])!r}) and {what}"
+            for mask, ids, place, what in sides
             if mask.any()
         ]
         if texts:
@@ -220,7 +222,7 @@ def _read_run(name: str, source: Any, allow_empty: bool) -> Entries:
     try:
         return entries_of(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"runs[{name!r}]: {error}") from None
+        raise door.add_place(error, f"runs[{name!r}]") from None
 
 
 def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:

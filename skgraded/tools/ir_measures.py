@@ -73,7 +73,7 @@ class _Evaluator(providers.Evaluator):
         entries = entries_of(_columns(run, IrMeasure.RUN_INPUTS), "run", allow_empty=True)
         if len(entries.numbers) == 0:
             return  # no documents were retrieved
-        joined = self._judged.join(entries, False, False, None, "keep")
+        joined = self._judged.join(entries, unjudged_documents="keep")
         measures = [each.measure for each in self.measures]
         evaluation = evaluate_joined(joined, self._judged.judgments, measures, "irrelevant")
         query_ids = plain_list(evaluation.query_ids)

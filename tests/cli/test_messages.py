@@ -32,7 +32,7 @@ COMMANDS = [  # each with a regex that the message matches
     ("evaluate qrels b.run --format yaml", "invalid choice: 'yaml'"),
     ("evaluate", r"\(see skgraded evaluate --help\)"),
     ("", "--help"),
-    ("compare a b c --seed -1", "skgraded: --seed must be None, an integer ≥ 0"),
+    ("compare a b c --seed -1", "skgraded: --seed must be at least 0; got -1"),
     ("compare a b c --resamples 9", "skgraded: --resamples must be at least 100; got 9"),
     ("compare a b c --seed x", "argument --seed: invalid int value: 'x'"),
     ("evaluate qrels b.run b.run", "Each file can be passed only once; got qrels, b.run, b.run"),
@@ -51,9 +51,9 @@ COMMANDS = [  # each with a regex that the message matches
     ),
     (
         "compare qrels a.run b.run",
-        "'a.run' has no values for 1 of the 3 queries of 'b.run', such as 'q3'.* Use -c to count",
+        "a.run has no values for query 'q3' of another run, .* use -c to count missing",
     ),
-    ("evaluate qrels a.run b.run --format html", "Use -c to count"),
+    ("evaluate qrels a.run b.run --format html", "use -c to count"),
     ("compare qrels b.run", "compare requires at least two runs"),
     ("compare none a.run b.run --baseline c.run", "Did you mean '.*run"),
     ("evaluate qrels none", "^skgraded: .*No such file or directory: 'none'\n$"),
@@ -229,7 +229,11 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (FOLDER, "evaluate parts --per-query", "--per-query and names of columns are not available"),
     # Folders of Parquet files
     (FOLDER, "evaluate parts --weight-column nowhere", "There is no column 'nowhere'"),
-    (UNJUDGED, "evaluate parts/0.parquet", "finite; got nan for row 0: use --unjudged-documents"),
+    (
+        UNJUDGED,
+        "evaluate parts/0.parquet",
+        "finite; got nan for row 0: set --unjudged-documents to",
+    ),
     (UNJUDGED, "evaluate parts", "set --unjudged-documents to 'irrelevant'"),
     (FOLDER, "evaluate parts --duplicates drop", "--duplicates drop requires --document-column,"),
     (FOLDER, "evaluate parts --grade-column grades", "There is no column 'grades'"),

@@ -48,6 +48,7 @@ FORMATS = [
     (read_qrels, b"1\t0\td1\t1\n", [("1", "d1", 1.0)]),  # of MS MARCO
     (read_run, MS_MARCO, RANKS),
     (read_run, b"1 Q0 d 1 2.5 my run\n1 Q0 e 2 0 my  run v2\n", [("1", "d", 2.5), ("1", "e", 0.0)]),
+    (read_run, b"q Q0 d 1 1 s\nq Q0 e \xff 1 s\n", [("q", "d", 1.0), ("q", "e", 1.0)]),
     (read_run, b"# test\n" + MS_MARCO.replace(b"\t", b"  "), RANKS),
     (
         read_run,

@@ -1,6 +1,7 @@
 """Error messages about bad input: they name the argument, the first bad row and its value."""
 
 import io
+import pickle
 import re
 import warnings
 from collections import namedtuple
@@ -16,6 +17,7 @@ from registry import REGISTRY
 from sklearn.metrics import ndcg_score
 
 import skgraded as sg
+from skgraded._input.door import add_place
 from skgraded.datasets import read_qrels, read_run
 from skgraded.measures import MEASURES
 
@@ -453,3 +455,11 @@ def test_functions_must_return_gains_and_discounts():
         measure = sg.EDRC(discount=function)
         message = message_of(partial(measure, [2, 1, 0], [1, 2, 3]), ValueError)
         assert "discount must return a finite number > 0" in message
+
+
+def test_errors_keep_the_names_of_arguments_in_workers_and_with_a_place():
+    with pytest.raises(ValueError, match="^n_levels must be at least 2; got 1") as caught:
+        sg.datasets.make_ranking(n_levels=1)
+    placed = add_place(pickle.loads(pickle.dumps(caught.value)), "rows.csv")
+    assert str(placed) == "rows.csv: n_levels must be at least 2; got 1."
+    assert placed.arguments == ("n_levels",)
