@@ -13,7 +13,7 @@ import numpy as np
 from skgraded._input import door
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
-from skgraded.datasets.data_structures import entries_of
+from skgraded.datasets.data_structures import NAMES, entries_of
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.join import Joined, JudgmentIndex, check_options
 from skgraded.datasets.trec import read_qrels_table, read_run_table, run_names
@@ -29,7 +29,7 @@ from skgraded.reports.evaluation import Evaluation
 
 def evaluate_runs(
     qrels: Any,
-    runs: Mapping[str, Any] | Sequence[str | os.PathLike[str]],
+    runs: Any,
     measures: Measures = DEFAULT_MEASURES,
     *,
     missing: Literal["count", "skip"] = "count",
@@ -46,10 +46,12 @@ def evaluate_runs(
     ----------
     qrels : path, or qrels in any form that `join_run` accepts
         The judgments.
-    runs : mapping of str to run, or list of paths
-        The runs, each a path or any form that `join_run` accepts, keyed by name. In a list, a
-        run's name is its tag, the last column of a TREC run, if no other run has the same, and
-        otherwise the name of the file without ``input.`` and its extension.
+    runs : mapping of str to run, list of runs, or run
+        The runs, each a path or any form that `join_run` accepts, keyed by name. The name of a path
+        in a list is the tag of the run, the last column of a TREC run, if no other run has the
+        same, and otherwise the name of the file without ``input.`` and its extension. Runs in
+        memory are called "run1", "run2", …, and one run without a name "run". A mapping is one run
+        unless all its values are runs.
     measures : Measure, str, or a list of them, default=("ndcng@10", "mu_map")
         "official" stands for the official measures of trec_eval that are means or totals over the
         queries, with ``names="trec_eval"``.
@@ -104,7 +106,7 @@ def evaluate_runs(
     if "official" in map(str, texts):
         names = "trec_eval"
     measures = as_measures(measures, names, threshold)
-    sources = _runs_by_name(runs)
+    sources = _name_runs(runs)
     is_path = isinstance(qrels, (str, os.PathLike))
     judgments = read_qrels_table(qrels) if is_path else entries_of(qrels, "qrels")
     if names is None:
@@ -200,19 +202,45 @@ def evaluate_joined(
     return evaluate_judgments(measures, truth, joined.score, unjudged_documents)
 
 
-def _runs_by_name(runs: Any) -> Mapping[str, Any]:
-    """Return the runs keyed by name; name the runs of a list of paths."""
-    if not isinstance(runs, (Mapping, list, tuple)) or not runs:
-        raise TypeError(
-            "runs must be a mapping of names to runs, or a list of paths, and not empty; got "
-            f"{type(runs).__name__}."
-        )
-    if isinstance(runs, Mapping):
+def _name_runs(runs: Any) -> Mapping[str, Any]:
+    """Return the runs keyed by name, given a mapping, a list of runs, or one run."""
+    if isinstance(runs, (Mapping, list, tuple)) and not runs:
+        raise TypeError(f"runs must not be empty; got an empty {type(runs).__name__}.")
+    if isinstance(runs, Mapping) and all(map(_is_run, runs.values())):
         check_names(runs, "runs")
         return runs
-    paths = list(map(os.fspath, runs))
+    if isinstance(runs, (str, os.PathLike)):
+        runs = [runs]
+    if not isinstance(runs, (list, tuple)) or _are_rows(runs):
+        return {"run": runs}
+    paths = [os.fspath(run) for run in runs if isinstance(run, (str, os.PathLike))]
     refuse_repeated(paths, "runs")
-    return {name: path for path, name in run_names(paths).items()}
+    names = run_names(paths)
+    return {
+        names[os.fspath(run)] if isinstance(run, (str, os.PathLike)) else f"run{i}": run
+        for i, run in enumerate(runs, 1)
+    }
+
+
+COLUMN_KEYS = ("query", "document")
+
+
+def _is_run(value: Any) -> bool:
+    """Return whether a value of a mapping is a run, and not the documents of a query."""
+    if isinstance(value, Mapping):
+        has_columns = all(any(map(value.__contains__, NAMES[key])) for key in COLUMN_KEYS)
+        return has_columns or all(isinstance(part, (Mapping, list)) for part in value.values())
+    if isinstance(value, (list, tuple)):
+        return _are_rows(value)
+    return isinstance(value, (str, os.PathLike)) or not isinstance(
+        value, (np.ndarray, set, frozenset, float, int)
+    )
+
+
+def _are_rows(rows: Sequence[Any]) -> bool:
+    """Return whether rows are dicts or named tuples that name a query; True without rows."""
+    names = [row if isinstance(row, Mapping) else getattr(row, "_fields", ()) for row in rows[:1]]
+    return all(any(name in row for name in NAMES["query"]) for row in names)
 
 
 def _read_run(name: str, source: Any, allow_empty: bool) -> Entries:

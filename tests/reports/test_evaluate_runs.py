@@ -157,9 +157,9 @@ def test_official_measures_have_the_values_and_the_ties_of_trec_eval():
 @pytest.mark.parametrize(
     ("runs", "error", "message"),
     [
-        ("bm25.run", TypeError, "and not empty; got str"),
-        ([BM25], TypeError, "expected str, bytes or os.PathLike object, not dict"),
-        ({}, TypeError, "runs must be a mapping .* not empty; got dict"),
+        ("nowhere.run", OSError, "nowhere.run"),
+        ({}, TypeError, "runs must not be empty; got an empty dict"),
+        ([], TypeError, "runs must not be empty; got an empty list"),
         ({1: BM25}, TypeError, "names in runs must be strings; got 1"),
         (
             {"a": BM25, "b": {"q1": {"b": math.nan}}},
@@ -173,3 +173,44 @@ def test_official_measures_have_the_values_and_the_ties_of_trec_eval():
 def test_invalid_runs_are_refused(runs, error, message):
     with pytest.raises(error, match=message):
         sg.evaluate_runs(QRELS, runs)
+
+
+# Runs without a name ------------------------------------------------------------------------------
+
+JUDGED = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "c": 1}}
+ONE = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "c": 1.0}}
+ROWS = [
+    {"query": query, "document": document, "score": score}
+    for query, documents in ONE.items()
+    for document, score in documents.items()
+]
+RANKED = {query: list(documents) for query, documents in ONE.items()}
+
+
+@pytest.mark.parametrize(
+    "runs, names",
+    [
+        (ONE, ["run"]),
+        (RANKED, ["run"]),
+        (ROWS, ["run"]),
+        (pd.DataFrame(ROWS), ["run"]),
+        (pd.DataFrame(ROWS).to_dict("list"), ["run"]),
+        ([ONE, RANKED], ["run1", "run2"]),
+        ([pd.DataFrame(ROWS), ROWS], ["run1", "run2"]),
+        ({"bm25": ONE}, ["bm25"]),
+        ({"a": RANKED, "b": ROWS, "c": pd.DataFrame(ROWS)}, ["a", "b", "c"]),
+    ],
+)
+def test_runs_without_a_name_are_numbered(runs, names):
+    evaluations = sg.evaluate_runs(JUDGED, runs, "rr")
+    assert list(evaluations) == names
+    for evaluation in evaluations.values():
+        assert evaluation.per_query["RR"].tolist() == [1, 1 / 2]
+
+
+def test_a_path_is_named_by_its_tag_or_stem(tmp_path):
+    path = tmp_path / "input.mine.run"
+    lines = [f"{row['query']} Q0 {row['document']} 1 {row['score']} tag\n" for row in ROWS]
+    path.write_text("".join(lines))
+    assert list(sg.evaluate_runs(JUDGED, path, "rr")) == ["tag"]
+    assert list(sg.evaluate_runs(JUDGED, [str(path), ONE], "rr")) == ["tag", "run2"]
