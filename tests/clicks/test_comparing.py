@@ -47,7 +47,7 @@ def value(columns, scores, examination, rows=None, clip=None, **parameters):
         {"discount": lambda rank: rank**-0.5, "k": 3},
         {"clip": 3},
     ],
-    ids=str,
+    ids=lambda settings: "-".join(settings),
 )
 def test_values_equal_the_dcg_of_weighted_clicks(data, settings):
     log, columns, scores = data
