@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,8 @@ def adapter_of(estimator: Any, *, grades_are_gains: bool = False) -> "Adapter":
 @cache
 def _find_adapters(library: str) -> Mapping[str, type["Adapter"]]:
     """Return the ADAPTERS of a library, by class name; empty for libraries without a file here."""
-    name = f"{__package__}.{library}"
-    return getattr(import_module(name), "ADAPTERS", {}) if find_spec(name) else {}
+    file = f"{__package__}.{library}"  # the shared files have no ADAPTERS
+    return getattr(import_module(file), "ADAPTERS", {}) if is_installed(file) else {}
 
 
 class Adapter:
@@ -115,11 +114,11 @@ class Adapter:
         if len(before):
             X, *others = tables
             tables = [before.fit_transform(X, parts[0].grades), *map(before.transform, others)]
-        name, last = model.steps[-1]
-        if whole.steps[-1][1] is self.estimator:
+        name, last = whole.steps[-1]
+        if last is self.estimator:
             tables = [self._convert(X) for X in tables]
         parts = [replace(rows, X=X) for rows, X in zip(parts, tables, strict=True)]
-        model.steps = [*before.steps, (name, self._fit_steps(whole.steps[-1][1], parts, fit_last))]
+        model.steps = [*before.steps, (name, self._fit_steps(last, parts, fit_last))]
         return model
 
     # Arguments of fit ----------------------------------------------------------------------------

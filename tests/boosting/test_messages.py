@@ -368,7 +368,8 @@ def test_metrics_that_contain_a_measure_and_copies_of_settings_are_accepted():
 
 
 def test_only_data_sets_of_boosting_libraries_are_refused_as_such():
-    for module in ("datasets", "__main__", "measures"):  # names of modules of skgraded
+    # Names of modules of skgraded, and of files in boosting/.
+    for module in ("datasets", "__main__", "measures", "metric", "sklearn"):
         rows = type("Dataset", (), {"__module__": module})()
         with pytest.raises(ValueError, match="y_score must be 1-D; got a single value"):
             sg.NDCG()([1, 0], rows)
