@@ -389,7 +389,7 @@ def _compare_systems(
 ) -> dict[str, tuple[Comparison, Comparison]]:
     """Compare the systems with the truth's grades, and again with the grades of each judge.
 
-    Both comparisons of a judge are over the queries that the judge and the truth judged.
+    Both comparisons use only queries that have grades from the judge and in the truth.
     """
     measures, unjudged = rule
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}

@@ -173,8 +173,8 @@ def _check_summaries(summaries: Mapping[str, Any]) -> None:
             names, expected = (list(getattr(part, kind, [])) for part in (summary, first))
             if names != expected:
                 raise ValueError(
-                    f"All Summaries must have the same {kind}; got {expected} and, for {name}, "
-                    f"{names}."
+                    f"All Summaries must have the same {kind}; the first has {expected}, but {name} "
+                    f"has {names}."
                 )
         for label in summary.labels:
             if label in name_of_label:

@@ -175,8 +175,9 @@ def plan_judgments(
 
         - ``measure``, ``half_width``,
         - ``n_human_alone``, ``n_human_with_judge``: number of human-judged queries required without
-          and with the judge; equal if the judge does not reduce it, and nan, with a UserWarning,
-          if the interval would be wider even if people judged all queries of `pilot_judge`,
+          and with the judge. The two numbers are equal if the judge does not help. They are nan,
+          with a UserWarning, if human judgments of all queries of `pilot_judge` would still give a
+          wider interval than `half_width`,
         - ``n_queries``: number of queries in `pilot_judge`.
 
     Raises

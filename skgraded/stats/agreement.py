@@ -189,7 +189,8 @@ def _alpha(
     """Compute alpha = 1 - observed / expected disagreement from sums over n documents.
 
     For the grades x and y of the two judges, the sums are Σ (x - y)², Σ (x + y) and Σ (x² + y²).
-    Alpha is nan if the denominator is at most `rounding`: all grades are equal up to rounding.
+    Alpha is nan if the denominator is at most `rounding`, that is, if all grades are equal up to
+    rounding.
     """
     expected = 2 * n * total_squares - total**2
     with np.errstate(invalid="ignore", divide="ignore"):
