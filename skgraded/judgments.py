@@ -60,8 +60,9 @@ class Judgments:
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Grades, any real numbers ≥ 0; 0 = irrelevant. NaN marks a document whose grade is unknown;
-        measures that cannot use it raise an error.
+        Grades, any real numbers ≥ 0; 0 = irrelevant. NaN marks a document whose grade is unknown.
+        Negative numbers, such as daily returns, have only an order. Measures that cannot use such
+        numbers raise an error.
     qid : array-like of shape (n,), optional
         Query ids of the rows: any hashable values, in any order.
     group : array-like of shape (n_queries,), optional
@@ -85,7 +86,7 @@ class Judgments:
     Raises
     ------
     ValueError, TypeError
-        If lengths differ, a grade is negative or infinite, a query id is missing or contains a lone
+        If lengths differ, a grade is infinite, a query id is missing or contains a lone
         surrogate, the group sizes do not add up to the number of rows, or weights are negative or
         all zero.
 
@@ -185,7 +186,8 @@ class Layout:
     """Grades and rows of Judgments as kernels read them, and cached results such as plans.
 
     Each query has one level per distinct grade, in ascending order. The first level is grade 0,
-    even if no document has this grade.
+    even if no document has this grade. If grades are negative, the first level of each query has
+    no documents.
 
     Attributes
     ----------
@@ -208,15 +210,24 @@ class Layout:
         self.sizes: np.ndarray = starts[1:] - starts[:-1]
         self.max_size = int(self.sizes.max())
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
-        chunks = run_chunks(
-            lambda first, last: lay_out(grades, order, starts, self.codes, first, last), starts
-        )
-        levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
-        if not all(is_good):
-            door.refuse_bad_grades(grades, "y_true", allow_nan=True)
+
+        def lay_out_all(grades: np.ndarray) -> list[Any]:
+            return run_chunks(
+                lambda first, last: lay_out(grades, order, starts, self.codes, first, last), starts
+            )
+
+        chunks = lay_out_all(grades)
+        self.has_negative = not all(is_good for *_, is_good in chunks)
+        if self.has_negative:  # lay out the ranks of the grades, from 1
+            door.refuse_bad_grades(grades, "y_true", allow_nan=True, allow_negative=True)
+            distinct, ranks = np.unique(grades, return_inverse=True)
+            chunks = lay_out_all(np.where(np.isnan(grades), np.nan, ranks + 1.0))
+        levels, counts, n_levels, n_unknown, _ = zip(*chunks, strict=True)
         if len(chunks) > 1:
             levels, counts, n_levels = ((np.concatenate(x),) for x in (levels, counts, n_levels))
         self.levels, self.counts, self.n_levels = levels[0], counts[0], n_levels[0]
+        if self.has_negative:
+            self.levels = np.append(distinct[0], distinct)[self.levels.astype(np.intp)]
         self.level_starts: np.ndarray = starts_of(self.n_levels)
         self.top_grades: np.ndarray = self.levels[self.level_starts[1:] - 1]
         self.n_unknown: int = sum(n_unknown)
@@ -295,6 +306,11 @@ def without_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.nda
 
 def _filled(judgments: Judgments) -> tuple[Judgments, None]:
     filled, layout = copy(judgments), judgments._layout
+    if layout.has_negative:
+        raise ValueError(
+            "unjudged_documents='irrelevant' gives unjudged documents grade 0, but y_true contains "
+            f"negative grades, such as {layout.levels.min():g}: pass unjudged_documents='drop'."
+        )
     grades = np.nan_to_num(layout.grades, nan=0.0)
     filled._layout = Layout(
         Truth(grades, layout.grade_type, judgments.query_ids, layout.order, layout.starts)

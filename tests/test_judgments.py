@@ -252,7 +252,7 @@ def test_invalid_grades_are_errors_with_any_number_of_threads(monkeypatch):
                 grades = np.zeros(400_000)
                 grades[row] = bad
                 with pytest.raises(ValueError, match=f"y_true must .*; got {bad:g} for row {row}"):
-                    sg.Judgments(grades, group=[100] * 4000)
+                    sg.RR().n_undefined(grades, group=[100] * 4000)
 
 
 def test_the_layout_does_not_depend_on_the_threads(monkeypatch):

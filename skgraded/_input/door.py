@@ -35,7 +35,8 @@ WIDE_INTEGERS = ("Int128", "UInt128")  # types of polars that NumPy and Arrow la
 
 NEGATIVE_GRADES = (
     "If the scale starts below 0, subtract the irrelevant level from all grades. If negative grades "
-    "mark padding, leave out their rows: with grade 0, they would count as documents."
+    "mark padding, leave out their rows (with grade 0, they would count). Only measures of order, "
+    "such as SpearmanRho, accept them."
 )
 
 
@@ -182,7 +183,7 @@ def grade_column(
 
 def as_decimals(floats: np.ndarray) -> np.ndarray:
     """Convert float16 or float32 values to float64 via their shortest decimal representation."""
-    if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # fast path
+    if (floats == np.rint(floats)).all() and np.abs(floats).max() < 2**11:  # fast path
         return floats.astype(np.float64)
     distinct, inverse = np.unique(floats, return_inverse=True)
     return distinct.astype("S").astype(np.float64)[inverse]
@@ -191,17 +192,22 @@ def as_decimals(floats: np.ndarray) -> np.ndarray:
 def round_to_type(number: float, dtype: Any) -> float:
     """Round a number to a dtype of grades, so that it can equal a grade."""
     limits = np.finfo(dtype)
-    if limits.bits == 64 or not float(limits.tiny) <= number <= float(limits.max):
+    if limits.bits == 64 or not float(limits.tiny) <= abs(number) <= float(limits.max):
         return number
     return float(as_decimals(np.array([number], dtype=dtype))[0])
 
 
 def check_grades(
-    y: Any, name: str, n: int | None = None, expected: str = "X", allow_nan: bool = False
+    y: Any,
+    name: str,
+    n: int | None = None,
+    expected: str = "X",
+    allow_nan: bool = False,
+    allow_negative: bool = False,
 ) -> np.ndarray:
-    """Check that grades are finite and ≥ 0, or NaN if allowed; return the grades as float64."""
+    """Check that grades are finite and ≥ 0, unless the flags allow others; return them as float64."""
     grades, _ = grade_column(y, name, n, expected)
-    refuse_bad_grades(grades, name, allow_nan)
+    refuse_bad_grades(grades, name, allow_nan, allow_negative=allow_negative)
     return grades
 
 
@@ -213,12 +219,19 @@ def grades_as_given(y: Any, name: str, row_name: RowName = ROW) -> np.ndarray:
 
 
 def refuse_bad_grades(
-    grades: np.ndarray, name: str, allow_nan: bool = False, row_name: RowName = ROW
+    grades: np.ndarray,
+    name: str,
+    allow_nan: bool = False,
+    row_name: RowName = ROW,
+    allow_negative: bool = False,
 ) -> None:
-    """Raise a ValueError that names the first row whose grade is not a finite number ≥ 0."""
+    """Raise a ValueError for the first row whose grade is not a finite number ≥ 0.
+
+    NaN or negative numbers are accepted if allowed.
+    """
     if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # fast path
         return
-    good = (grades >= 0) & (grades < np.inf) | np.isnan(grades) & allow_nan
+    good = np.isfinite(grades) & (allow_negative | (grades >= 0)) | np.isnan(grades) & allow_nan
     if good.all():
         return
     row = int(np.argmin(good))
@@ -352,13 +365,13 @@ def number_validator(
             or not low <= value <= high
             or ((above and value == low) or (below and value == high))
         ):
-            lower = f"> {low}" if above else f"≥ {low}"
+            lower = "" if low == -math.inf else f" {'>' if above else '≥'} {low}"
             upper = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
-            message = f"{name} must be a finite number {lower}{upper}; got {value!r}."
+            message = f"{name} must be a finite number{lower}{upper}; got {value!r}."
             raise argument_error(message, name)
         if isinstance(value, (np.float16, np.float32)):
             value = float(str(value))  # 0.7, not 0.699999988
         # Show 2.0 and 2 alike, as 2.
-        return int(value) if value == int(value) and value < 2**53 else float(value)
+        return int(value) if value == int(value) and abs(value) < 2**53 else float(value)
 
     return check

@@ -34,7 +34,7 @@ from skgraded._input.tables import library_errors
 from skgraded._input.words import object_array, plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
-from skgraded.measures.base import accepts_unjudged
+from skgraded.measures.base import accepts_negative, accepts_unjudged
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
 from skgraded.reports.evaluation import Evaluation, with_fields
 from skgraded.reports.summary import Summary, labeled, merged_in_order
@@ -133,7 +133,10 @@ def check_rows(part: Any, job: Job, place: str) -> pa.Table | None:
 def _check_columns(table: pa.Table, job: Job) -> pa.Table:
     """Return the validated columns with standard column names."""
     grades, dtype = grade_column(arrow.convert_numbers(table[job.y_true]), "y_true")
-    refuse_bad_grades(grades, "y_true", allow_nan=_allows_missing_grades(job))
+    is_of_order = all(map(accepts_negative, job.measures))
+    refuse_bad_grades(
+        grades, "y_true", allow_nan=_allows_missing_grades(job), allow_negative=is_of_order
+    )
     columns = {GRADE: grades.astype(dtype, copy=False)} | {
         IDS[argument]: arrow.convert_ids(table[name], argument)
         for argument, name in job.arguments

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
+from skgraded._input.door import refuse_bad_grades
 from skgraded._input.words import counted, did_you_mean
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
@@ -137,6 +138,7 @@ class Measure(_Immutable):
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
+    _is_of_order: ClassVar[bool] = False  # whether only order matters, apart from a threshold
 
     def __call__(
         self,
@@ -152,7 +154,8 @@ class Measure(_Immutable):
         Parameters
         ----------
         y_true : array-like of shape (n,), or Judgments
-            Grades ≥ 0; 0 = irrelevant.
+            Grades ≥ 0; 0 = irrelevant. Measures of order alone, such as `SpearmanRho`, accept any
+            finite numbers.
         y_score : array-like of shape (n,)
             Scores of the system. Higher scores rank first; -inf means not retrieved.
         qid, group, sample_weight
@@ -180,6 +183,7 @@ class Measure(_Immutable):
         if not hasattr(y_score, "__len__"):
             refuse_data_set(y_score, "y_score")  # before y_true is read as grades
         judgments = as_judgments(y_true, qid, group, sample_weight)
+        prepare(self, layout_of(judgments))  # refuses grades before scores
         (values,) = score_queries([self], judgments, scores_of(judgments, y_score))
         return sums.mean_of_defined(values, judgments.weights)
 
@@ -198,6 +202,7 @@ class Measure(_Immutable):
         ndarray of shape (n_queries,)
         """
         judgments = as_judgments(y_true, qid, group)
+        prepare(self, layout_of(judgments))
         return score_queries([self], judgments, scores_of(judgments, y_score))[0]
 
     def n_undefined(
@@ -354,6 +359,11 @@ def accepts_unjudged(measure: Measure | type[Measure]) -> bool:
     return measure._accepts_unjudged
 
 
+def accepts_negative(measure: Measure) -> bool:
+    """Return whether the grades may be any finite numbers, because only their order matters."""
+    return measure._is_of_order and getattr(measure, "threshold", 0.0) is not None
+
+
 # From scores to means ----------------------------------------------------------------------------
 
 
@@ -371,6 +381,8 @@ def prepare(measure: Measure, layout: Layout) -> Prepared:
 
 
 def _check_and_plan(measure: Measure, layout: Layout) -> Prepared:
+    if layout.has_negative and not accepts_negative(measure):
+        refuse_bad_grades(layout.grades, "y_true", allow_nan=True)
     if layout.n_unknown and not measure._accepts_unjudged:
         accepting = sorted(name for name, cls in MEASURES.items() if cls._accepts_unjudged)
         raise ValueError(

@@ -14,12 +14,12 @@ from skgraded.measures.parameters import (
     TIES,
     Function,
     call_function,
-    check_threshold,
     parameter,
 )
 
 __all__ = ["AUC", "EDRC", "KendallTau", "PairAccuracy", "SpearmanRho", "TauAP"]
 
+check_any_threshold = number_validator("threshold", -np.inf, optional=True)
 check_prior = number_validator("prior", 0, 1)
 check_discount = choice_validator("discount", ("linear", "log2", "exp2"), or_callable=True)
 
@@ -75,6 +75,8 @@ class PairAccuracy(_Correlation):
     (0.5, 0.5)
     """
 
+    _is_of_order = True
+
     def _plan(self, layout: Layout) -> Plan:
         counts = layout.counts
         up_to = np.cumsum(counts)
@@ -96,7 +98,8 @@ class AUC(Relevance):
     Parameters
     ----------
     threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
+        The lowest relevant grade, which may be negative. None: every grade > 0 is relevant, and
+        negative grades are an error.
     undefined : {0.0, 1.0, nan}, default=0.0
         As in `AP`.
 
@@ -109,7 +112,9 @@ class AUC(Relevance):
     (0.625, 0.625)
     """
 
-    threshold: float | None = parameter(default=None, check=check_threshold, kw_only=False)
+    threshold: float | None = parameter(default=None, check=check_any_threshold, kw_only=False)
+
+    _is_of_order = True
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = self._relevant(layout)
@@ -159,6 +164,8 @@ class TauAP(_Correlation, Tied):
     >>> round(sg.TauAP()([5, 4, 3, 2], [3, 4, 2, 1]), 3), round(2 / 3 * (0/1 + 2/2 + 3/3) - 1, 3)
     (0.333, 0.333)
     """
+
+    _is_of_order = True
 
     def _plan(self, layout: Layout) -> Plan:
         scale = 2.0 / np.maximum(layout.sizes - 1, 1)
@@ -234,6 +241,7 @@ class EDRC(_Correlation):
 class _ByScipy(_Correlation):
     """Base class for correlations computed by SciPy, which takes about 0.8 ms per query."""
 
+    _is_of_order = True
     _function: str  # name of a function in scipy.stats
 
     def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import WEIGHT
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
-from skgraded.measures.base import find_undefined
+from skgraded.measures.base import accepts_negative, find_undefined
 from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.reports.evaluating import warn_of_grades_from_1
 
@@ -153,7 +153,8 @@ def ranker_on_rows(
     if qid is None and group is None:
         source = of_ranker if of_ranker.is_in_X else QuerySource(getattr(cv, "qid", None))
     qid = source.queries_of(X, "Cross-validation", None if passed.is_in_X else qid, group)
-    check_grades(y, "y", table.shape[0])
+    is_of_order = all(map(accepts_negative, measures))
+    check_grades(y, "y", table.shape[0], allow_negative=is_of_order)
     y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
     judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
     for measure in measures:

@@ -37,7 +37,7 @@ from skgraded.boosting.adapter import Adapter, adapter_of
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
-from skgraded.measures.base import compute_means
+from skgraded.measures.base import accepts_negative, compute_means
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection import early_stopping
 from skgraded.model_selection.folds import requests_of_queries
@@ -242,7 +242,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like, sparse matrix or frame of shape (n, n_columns)
             The documents.
         y : array-like of shape (n,)
-            The grades of the documents, ≥ 0.
+            The grades of the documents, ≥ 0. Any finite numbers are accepted if every `measure`
+            depends on their order alone, such as ``"spearman_rho"``, or if `estimator` is a
+            regressor without `early_stopping`.
         qid : array-like of shape (n,), optional
             The query of each row, in any row order, unless the constructor specifies `qid`.
         group : array-like of shape (n_queries,), optional
@@ -397,14 +399,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_features(features)
         source, passed = before_steps(self._queries, table)
         queries = source.queries_of(passed, "QueryRanker.score", qid, group)
-        check_grades(y, "y", table.shape[0])
+        measures = named_measures(self.measure)
+        is_of_order = all(map(accepts_negative, measures.values()))
+        check_grades(y, "y", table.shape[0], allow_negative=is_of_order)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
         if group is None:
             layout, ids = layout_of(judgments), judgments.query_ids
             warn_of_split_queries(self, table, source, ids, layout, passed is not table)
-        measures = named_measures(self.measure)
         scores = scores_of(judgments, self.predict(features))
         means = compute_means(list(measures.values()), judgments, scores)
         is_single = isinstance(self.measure, (str, Measure))
@@ -425,7 +428,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
         grades, grade_type = grade_column(y, y_name, n, X_name)
-        refuse_bad_grades(grades, y_name)
+        needs_grades = self.early_stopping or adapter.query_argument is not None
+        is_of_order = not needs_grades or all(map(accepts_negative, as_measures(self.measure)))
+        refuse_bad_grades(grades, y_name, allow_negative=is_of_order)
         if not suffix or self.refit:
             _refuse_grades(grades, adapter, y_name)
         qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
@@ -514,9 +519,10 @@ def _refuse_grades(grades: np.ndarray, adapter: Adapter, name: str) -> None:
     if adapter.grade_limit is None:
         return
     highest, advice = adapter.grade_limit
-    refused = (grades > highest) | (grades != np.floor(grades))
+    refused = (grades < 0) | (grades > highest) | (grades != np.floor(grades))
     if refused.any():
         row, limit = int(np.argmax(refused)), f" ≤ {highest}" if np.isfinite(highest) else ""
+        limit = " ≥ 0" if grades[row] < 0 else limit
         raise ValueError(
             f"Grades in {name} must be integers{limit} for {type(adapter.estimator).__name__}; got "
             f"{grades[row]:g} in row {row}. For other grades, {advice}."

@@ -22,6 +22,7 @@ from skgraded.judgments import (
 )
 from skgraded.measures import Judged, Measure, as_measures
 from skgraded.measures.base import (
+    accepts_negative,
     accepts_unjudged,
     find_undefined,
     prepare,
@@ -293,7 +294,11 @@ def evaluate_judgments(
     if layout.n_unknown:
         k = getattr(measures[0], "k", None)
         share = Judged(k=k if isinstance(k, int) else 10)
-        judged = {share.name: score_queries([share], judgments, scores)[0]}
+        known = judgments
+        if layout.has_negative:  # any grade counts as judged
+            ids = judgments.query_ids[layout.query_of_row]
+            known = Judgments(np.zeros(layout.n_rows) * layout.grades, qid=ids)
+        judged = {share.name: score_queries([share], known, scores)[0]}
     per_query: dict[str, Any] = dict.fromkeys(measure.name for measure in measures)
     undefined = per_query.copy()
     for part, truth, of_part in _by_truth(measures, judgments, scores, unjudged_documents):
@@ -325,9 +330,11 @@ def _by_truth(
         return [(measures, judgments, scores)]
     accepting = [measure for measure in measures if accepts_unjudged(measure)]
     others = [measure for measure in measures if not accepts_unjudged(measure)]
-    filled, _ = without_unjudged(judgments, "irrelevant")
+    has_negative = layout_of(judgments).has_negative
+    filled = judgments if has_negative else without_unjudged(judgments, "irrelevant")[0]
     for measure in others:
-        find_undefined(measure, filled)  # errors raised here refer to rows of the input
+        if not (has_negative and accepts_negative(measure)):
+            find_undefined(measure, filled)  # errors raised here refer to rows of the input
     truth, rows = without_unjudged(judgments, unjudged_documents)
     kept = scores if rows is None else np.append(scores, -np.inf)[rows]
     parts = [(accepting, judgments, scores), (others, truth, kept)]

@@ -19,6 +19,7 @@ from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, counted
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
+from skgraded.measures.base import accepts_negative
 from skgraded.measures.overlap import rbo
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.comparing import compare
@@ -214,7 +215,8 @@ def compare_judges(
     check_choice("correction", correction, CORRECTIONS)
     choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
     rule = as_measures(measures), unjudged_documents
-    grades, scores, query = _read_rows(y_judges, y_scores, qid, group)
+    is_of_order = all(map(accepts_negative, rule[0]))
+    grades, scores, query = _read_rows(y_judges, y_scores, qid, group, is_of_order)
     names = list(grades)
     truth = names[0] if truth is None else choice_validator("truth", names)(truth)
     labels, confusions = [], {}
@@ -261,7 +263,9 @@ def compare_judges(
 # Input -------------------------------------------------------------------------------------------
 
 
-def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> tuple[Arrays, Arrays, Any]:
+def _read_rows(
+    y_judges: Any, y_scores: Any, qid: Any, group: Any, allow_negative: bool
+) -> tuple[Arrays, Arrays, Any]:
     """Return the grades and scores of each document, and the integer code of its query."""
     grades = _named_arrays(y_judges, "y_judges", "judge")
     scores = {} if y_scores is None else _named_arrays(y_scores, "y_scores", "system")
@@ -270,7 +274,8 @@ def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> tuple[Arra
     check_row_labels({**columns, "qid": qid})
     first, n = f"y_judges[{next(iter(grades))!r}]", 0
     for name, values in grades.items():
-        grades[name] = check_grades(values, f"y_judges[{name!r}]", n or None, first, allow_nan=True)
+        argument = f"y_judges[{name!r}]"
+        grades[name] = check_grades(values, argument, n or None, first, True, allow_negative)
         n = len(grades[name])
     scores = {
         name: check_scores(values, n, f"y_scores[{name!r}]", first)

@@ -19,6 +19,7 @@ from sklearn.metrics import ndcg_score
 import skgraded as sg
 from skgraded._input.door import add_place
 from skgraded.datasets import read_qrels, read_run
+from skgraded.judgments import layout_of
 from skgraded.measures import MEASURES
 
 GRADES, SCORES, QID = [0, 1, 2, 0, 1, 2], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [1, 1, 1, 2, 2, 2]
@@ -184,11 +185,6 @@ BAD_COLUMNS = [  # argument, value, words in the message
     ),
     # Grades, scores and weights
     ("y_true", [0, 1, 2, np.inf, 1, np.inf], "must be finite; got inf for row 3"),
-    *(
-        ("y_true", with_bad(bad, row), f"row {row}", f"{bad:g}", "irrelevant level")
-        for row in (0, 4)
-        for bad in (-1, -0.5, -1e-300)
-    ),
     ("y_true", with_bad(-np.inf, 4), "got -inf for row 4"),
     *(
         ("y_score", values, "row 2", "nan", "-inf")
@@ -277,6 +273,33 @@ def test_bad_columns_are_refused_by_every_function(argument):
             check(name, value, *words)
 
 
+def test_measures_of_grades_refuse_negative_grades_that_judgments_keep():
+    others = {name: CALLERS[name] for name in CALLERS if name != "Judgments"}
+    for row in (0, 4):
+        for bad in (-1, -0.5, -1e-300):
+            grades = with_bad(bad, row)
+            check("y_true", grades, f"row {row}", f"{bad:g}", "irrelevant level", callers=others)
+            assert layout_of(sg.Judgments(grades, qid=QID)).grades.tolist() == grades
+    message = message_of(
+        lambda: sg.evaluate(
+            [-1, np.nan],
+            [1, 2],
+            qid=[1, 1],
+            measures="pair_accuracy",
+            unjudged_documents="irrelevant",
+        )
+    )
+    assert "grade 0, but y_true contains negative grades, such as -1" in message
+    dropped = sg.evaluate(
+        [-1, 2, np.nan, -0.5],
+        [1, 2, 3, 2],
+        qid=[1, 1, 1, 1],
+        measures="pair_accuracy",
+        unjudged_documents="drop",
+    )
+    assert dropped.mean()["PairAccuracy"] == pytest.approx((1 + 0.5 + 1) / 3)
+
+
 def test_the_hint_for_negative_grades_suits_scales_and_padding():
     grades, scores = np.array([-1, 1]), np.array([2.0, 1.0])
     hint = "subtract the irrelevant level .* mark padding, leave out their rows"
@@ -348,6 +371,7 @@ def test_qrels_and_a_run_cause_an_error_that_recommends_join_run(form):
 # Parameters --------------------------------------------------------------------------------------
 
 ALL = [entry.cls for entry in REGISTRY.values()]
+WITHOUT_AUC = [cls for cls in ALL if cls is not sg.AUC]
 WITH_AVERAGE = [cls for cls in ALL if cls is not sg.InterpolatedPrecision]
 BAD_PARAMETERS = [  # parameter, value, words in the message, classes
     *(
@@ -375,7 +399,7 @@ BAD_PARAMETERS = [  # parameter, value, words in the message, classes
     ),
     *(("discount", value, ["letor"], [sg.NDCG]) for value in ("linear", "exp2")),  # of EDRC
     *(
-        (parameter, value, [f"{parameter} must be a finite number {limits}; got {value!r}."], ALL)
+        (parameter, value, [f"must be a finite number {limits}; got {value!r}."], WITHOUT_AUC)
         for parameter, limits, values in (
             ("threshold", "≥ 0", [np.nan, np.inf, -np.inf, -1, "2", [1], 1j, True]),
             ("max_grade", "> 0", [0, -1, np.nan, np.inf, -np.inf, "4", [4], True]),
@@ -384,6 +408,10 @@ BAD_PARAMETERS = [  # parameter, value, words in the message, classes
             ("persistence", "≥ 0 and < 1", [-0.1, 1, 1.5, np.nan, "0.5", True, None]),
         )
         for value in values
+    ),
+    *(
+        ("threshold", value, [f"must be a finite number; got {value!r}."], [sg.AUC])
+        for value in (np.nan, np.inf, -np.inf, "2", [1], 1j, True)
     ),
 ]
 

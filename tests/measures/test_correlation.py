@@ -48,3 +48,30 @@ def test_constant_scores_of_a_long_query_have_the_pair_accuracy_one_half():
     grades = np.arange(100_000) % 7
     for measure in (sg.PairAccuracy(), sg.AUC(), sg.AUC(1), sg.AUC(5)):
         assert measure(grades, np.zeros(len(grades))) == 0.5
+
+
+# Measures of order -------------------------------------------------------------------------------
+
+OF_ORDER = [*(sg.TauAP(ties=ties) for ties in ("average", "ordinal", "best", "worst"))]
+OF_ORDER += [sg.PairAccuracy(), sg.KendallTau(), sg.SpearmanRho(), sg.AUC(threshold=2)]
+
+
+@pytest.mark.parametrize("measure", OF_ORDER, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_only_the_order_of_any_finite_truth_counts(measure, dtype):
+    rng = np.random.default_rng(0)
+    grades, scores, qid = rng.integers(0, 6, 400), rng.integers(0, 9, 400), rng.integers(0, 40, 400)
+    returns = np.array([-1e30, -0.3, -0.1, 0, 1e-9, 2.5], dtype=dtype)[grades]
+    of_returns = sg.AUC(threshold=-0.1) if isinstance(measure, sg.AUC) else measure
+    np.testing.assert_array_equal(
+        of_returns.per_query(returns, scores, qid=qid), measure.per_query(grades, scores, qid=qid)
+    )
+
+
+def test_other_measures_require_grades_from_0():
+    accepting = {type(measure) for measure in OF_ORDER}
+    for entry in REGISTRY.values():
+        measure = entry.cls()
+        if entry.cls not in accepting or isinstance(measure, sg.AUC):
+            with pytest.raises(ValueError, match="y_true must contain only grades ≥ 0; got -1 for"):
+                measure.per_query([1, -1, 0], [3, 2, 1])

@@ -1,7 +1,10 @@
 """Rankers trained on any grades ≥ 0, as gains or with objectives of skgraded."""
 
+from types import SimpleNamespace
+
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 from lightgbm import LGBMRanker
 from sklearn.pipeline import make_pipeline
@@ -11,7 +14,7 @@ from xgboost.core import XGBoostError
 
 import skgraded as sg
 from skgraded.datasets import make_ranking
-from skgraded.lightgbm import objective
+from skgraded.lightgbm import eval_metric, objective
 
 pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
 
@@ -114,3 +117,50 @@ def test_a_callable_objective_accepts_fractional_grades(data, early_stopping):
         "min_data_in_leaf": 5,
     }
     np.testing.assert_array_equal(ranker.predict(X), lgb.train(params, train, rounds).predict(X))
+
+
+# Truth that has only an order --------------------------------------------------------------------
+
+
+def test_daily_returns_are_a_truth_in_every_interface():
+    X, y, qid = make_ranking(n_queries=60, random_state=0)
+    y = (y - 2.0 + 0.1 * X[:, 0]) / 100
+    frame = pd.DataFrame({"day": qid, "return": y, "score": X[:, 0]})
+    ranks = frame.groupby("day").rank()
+    expected = ranks.groupby(qid).apply(lambda day: day["return"].corr(day["score"])).mean()
+    settings = {"qid": qid, "measures": "spearman_rho"}
+    names = {"y_true": "return", "y_score": "score", "qid": "day", "measures": "spearman_rho"}
+    first = SimpleNamespace(predict=lambda X: X[:, 0])
+    for value in (
+        sg.evaluate(y, X[:, 0], **settings).mean()["SpearmanRho"],
+        sg.evaluate_batches([frame], **names).mean()["SpearmanRho"],
+        sg.make_ranking_scorer("spearman_rho")(first, X, y, qid=qid),
+    ):
+        assert value == pytest.approx(expected, abs=1e-12)
+
+    regressor = lgb.LGBMRegressor(**QUIET)
+    whole = sg.QueryRanker(regressor).fit(X, y, qid=qid)
+    assert whole.predict(X).tolist() == regressor.fit(X, y).predict(X).tolist()
+    stopped = sg.QueryRanker(
+        regressor, measure="spearman_rho", early_stopping=3, n_iter_no_change=10, random_state=0
+    ).fit(X, y, qid=qid)
+    values = stopped.evals_result_["validation"]["SpearmanRho"]
+    assert stopped.best_iteration_ == np.argmax(values) + 1
+    score = stopped.score(X, y, qid=qid)
+    assert score == sg.SpearmanRho()(y, stopped.predict(X), qid=qid) > 0.5
+    cv = sg.cross_evaluate(whole, X, y, cv=3, **settings)
+    search = sg.RacingSearchCV(whole, {"estimator__num_leaves": [31]}, measure="spearman_rho", cv=3)
+    assert search.fit(X, y, qid=qid).best_score_ == pytest.approx(cv.mean()["SpearmanRho"])
+    curve, data = {}, lgb.Dataset(X, y, group=np.bincount(qid))
+    callbacks = [lgb.record_evaluation(curve)]
+    metric = {"feval": eval_metric("spearman_rho"), "callbacks": callbacks, "valid_sets": [data]}
+    parameters = {"metric": "None", "verbose": -1, "num_threads": 1}
+    booster = lgb.train(parameters, data, num_boost_round=3, **metric)
+    last = curve["training"]["SpearmanRho"][-1]
+    assert last == sg.SpearmanRho()(y, booster.predict(X), qid=qid)
+    for ranker, message in (
+        (sg.QueryRanker(regressor, early_stopping=3), "y must contain only grades ≥ 0; got -"),
+        (sg.QueryRanker(LGBMRanker(), measure="tau_ap"), "integers ≥ 0 for LGBMRanker; got -"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ranker.fit(X, np.where(y < 0, y, 0), qid=qid)
