@@ -52,11 +52,9 @@ cdef class Room:
     """Work space for the largest query: the arrays of `RankedQuery`, keys, codes and a tree."""
 
     cdef RankedQuery ranked
-    cdef vector[double] numbers
+    cdef vector[double] numbers, gathered, tree
     cdef vector[uint64_t] keys
-    cdef vector[double] gathered
     cdef vector[int32_t] codes
-    cdef vector[double] tree
 
     def __init__(self, Py_ssize_t size):
         cdef Py_ssize_t step = size + LANES

@@ -41,7 +41,7 @@ static inline uint64_t little_endian(const uint8_t* bytes) {
 }
 
 // Whether two texts of n bytes are equal; faster than a call of memcmp for short texts.
-[[maybe_unused]] static inline bool have_equal_bytes(const uint8_t* a, const uint8_t* b, ptrdiff_t n) {
+[[maybe_unused]] static inline bool same_bytes(const uint8_t* a, const uint8_t* b, ptrdiff_t n) {
     if (n < 8)
         return n == 0 || std::memcmp(a, b, size_t(n)) == 0;
     for (ptrdiff_t i = 0; i + 8 < n; i += 8)
@@ -94,7 +94,7 @@ struct Text {
             return false;
         if (length <= 16)
             return second == other.second;
-        return have_equal_bytes(
+        return same_bytes(
             reinterpret_cast<const uint8_t*>(uintptr_t(second)),
             reinterpret_cast<const uint8_t*>(uintptr_t(other.second)), ptrdiff_t(length)
         );

@@ -28,8 +28,7 @@ cdef enum:
     MANY = 1000  # rows; enough to recognize ids that differ in most rows or span a wide range
     AHEAD = 16  # rows between the prefetch of a place in a large table and its use
 
-SMALL = 1e-200  # results may lose digits if the highest grade is below this value
-cdef double SMALL_TOP = SMALL
+cdef double SMALL_TOP = 1e-200  # results may lose digits if the highest grade is below this value
 cdef double LN2 = log(2.0)
 
 cdef extern from "loops.h" nogil:
@@ -90,11 +89,9 @@ def number_by_appearance(const Py_ssize_t[::1] values):
     cdef Py_ssize_t low = values[0], high = values[0]
     cdef bint in_order = True
     cdef size_t at, span  # unsigned, because the difference of two values may overflow
-    cdef vector[Py_ssize_t] number_of
+    cdef vector[Py_ssize_t] number_of, rows, counts
     cdef vector[numbered] table
     cdef size_t place
-    cdef vector[Py_ssize_t] rows
-    cdef vector[Py_ssize_t] counts
     codes_array = np.empty(n, dtype=np.intp)
     cdef Py_ssize_t[::1] codes = codes_array
     with nogil:
@@ -291,8 +288,7 @@ def lay_out(
     cdef int32_t top
     cdef bint is_good = True
     cdef size_t base
-    cdef vector[double] gathered
-    cdef vector[double] levels
+    cdef vector[double] gathered, levels
     cdef vector[int32_t] counts
     cdef const double* query
     cdef int32_t* own

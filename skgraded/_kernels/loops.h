@@ -4,6 +4,7 @@
 #define SKGRADED_LOOPS_H
 
 #include <bitset>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -216,6 +217,79 @@ FOR_PROCESSORS [[maybe_unused]] static double add_pairs(
         }
         for (int i = 0; i < 8; i++)
             total += sums[i];
+    }
+    return total;
+}
+
+const double HALF_A_BIT = 1.0 / (uint64_t(1) << 54);  // terms below do not change a sum near 1
+
+// Write the probability S_i to stop at the i-th document of a block of ties; return the length of
+// S, at most `depth`.
+//
+// S_i = E[value(x_i) · Π_{j<i} (1 - value(x_j))] over all orders of the block. Let G_i be the
+// expected product Π over the first i documents. When a document of value v joins m others, it is
+// among the first i with probability i/(m+1), and is the i-th with probability 1/(m+1):
+//
+//     G_i ← ((m+1-i) G_i + i (1-v) G_{i-1}) / (m+1)
+//     S_i ← ((m+1-i) S_i + (i-1) (1-v) S_{i-1} + v G_{i-1}) / (m+1)
+//
+// By Maclaurin's inequality, G_i ≤ (1 - mean value)^i, so all terms beyond the length of S are
+// below the rounding error of their sum. At most 41 n / v steps are needed for n documents, where v
+// is the lowest value above 0.
+static inline ptrdiff_t stop_in_block(
+    const int32_t* codes, ptrdiff_t n, ptrdiff_t depth, const double* values, double* stops
+) {
+    ptrdiff_t m = 0;  // the documents with value 0, and later those that are added
+    double mean = 0.0;
+    for (ptrdiff_t p = 0; p < n; p++) {
+        mean += values[codes[p]];
+        m += values[codes[p]] <= 0.0;
+    }
+    if (m == n)
+        return 0;
+    ptrdiff_t reach = ptrdiff_t(std::fmin(
+        double(n < depth ? n : depth), std::ceil(std::log(1e-18) / std::log1p(-mean / n)) + 1.0
+    ));
+    double* going_on = stops + reach + 1;
+    for (ptrdiff_t i = 0; i <= reach; i++) {
+        stops[i] = 0.0;
+        going_on[i] = 1.0;
+    }
+    for (ptrdiff_t p = 0; p < n; p++) {
+        double v = values[codes[p]], share = 1.0 / double(m + 1), on = 1.0 - v;
+        if (v <= 0.0)
+            continue;
+        for (ptrdiff_t i = m + 1 < reach ? m + 1 : reach; i > 0; i--) {
+            stops[i] = share * (
+                (m + 1 - i) * stops[i] + (i - 1) * on * stops[i - 1] + v * going_on[i - 1]
+            );
+            going_on[i] = share * ((m + 1 - i) * going_on[i] + i * on * going_on[i - 1]);
+        }
+        m += 1;
+    }
+    return reach;
+}
+
+// The CASCADE sum of a list with ties; `stops` has room for 2 (depth + 1) numbers. It is not in
+// sums.pyx, because the compiler would inline it, which makes other sums up to 45 % slower.
+FOR_PROCESSORS [[maybe_unused]] static double cascade_in_blocks(
+    const int32_t* codes, const int32_t* ends, ptrdiff_t depth, const double* values, double* stops
+) {
+    double total = 0.0, going_on = 1.0;
+    // The remaining terms add up to at most going_on, and soon no longer change the sum.
+    for (ptrdiff_t start = 0, end; start < depth && going_on > HALF_A_BIT * total; start = end) {
+        end = ends[start];
+        if (end - start == 1) {
+            total += going_on * values[codes[start]] / double(end);
+        } else {
+            double here = 0.0;
+            ptrdiff_t n = stop_in_block(codes + start, end - start, depth - start, values, stops);
+            for (ptrdiff_t i = n; i > 0; i--)  // small terms first, to reduce rounding
+                here += stops[i] / double(start + i);
+            total += going_on * here;
+        }
+        for (ptrdiff_t p = start; p < end; p++)
+            going_on *= 1.0 - values[codes[p]];
     }
     return total;
 }

@@ -37,7 +37,7 @@ cdef extern from "hashing.h" nogil:
         Text(const uint8_t* bytes, int64_t length, uint64_t seed)
         uint64_t hash(uint64_t seed)
         bint equals(const Text& other)
-    bint have_equal_bytes(const uint8_t* text, const uint8_t* other, Py_ssize_t n)
+    bint same_bytes(const uint8_t* text, const uint8_t* other, Py_ssize_t n)
     uint64_t hash_of_bytes(const uint8_t* data, Py_ssize_t n)
     void copy_bytes(uint8_t* copy, const uint8_t* data, Py_ssize_t n)
 
@@ -100,8 +100,7 @@ def number_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] 
     cdef const uint8_t* text
     cdef const uint8_t* before = NULL
     cdef int64_t length, length_before = -1
-    cdef vector[Py_ssize_t] rows
-    cdef vector[Py_ssize_t] counts
+    cdef vector[Py_ssize_t] rows, counts
     codes_array = np.empty(n, dtype=np.intp)
     cdef Py_ssize_t[::1] codes = codes_array
     with nogil:
@@ -113,7 +112,7 @@ def number_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] 
                 i = row - start
                 text = <const uint8_t*>(base + starts[row])
                 length = <int64_t>(stops[row] - starts[row])
-                is_repeated[i] = length == length_before and have_equal_bytes(text, before, length)
+                is_repeated[i] = length == length_before and same_bytes(text, before, length)
                 before, length_before = text, length
                 if not is_repeated[i]:
                     texts[i] = Text(text, length, SEED)

@@ -28,7 +28,7 @@ A new sum needs a name in the list of kinds, a function, and its call in `sum_ki
 import math
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
-from libc.math cimport INFINITY, ceil, exp, fabs, isnan, log, log1p
+from libc.math cimport INFINITY, fabs, isnan
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport reverse, sort
@@ -37,6 +37,7 @@ from libcpp.vector cimport vector
 from skgraded._kernels.sort cimport exact_run, ordered_bits, position_mask, sort_top
 
 cdef extern from "loops.h" nogil:
+    double HALF_A_BIT
     void gather(
         const double* numbers, const Py_ssize_t* order, Py_ssize_t n, Py_ssize_t n_all,
         double* gathered
@@ -63,6 +64,10 @@ cdef extern from "loops.h" nogil:
     double add_pairs(
         double total, const Blocks* blocks, const double* step, double* hits, int32_t top
     )
+    double cascade_in_blocks(
+        const int32_t* codes, const int32_t* ends, Py_ssize_t depth, const double* values,
+        double* stops
+    )
     void take_codes(
         const int32_t* codes, const uint64_t* keys, int32_t* ranked, Py_ssize_t n, uint64_t mask
     )
@@ -77,10 +82,7 @@ cpdef enum:
 cdef enum:
     FEW_LEVELS = 16  # up to this number, one counter per level is faster than the tree
     AHEAD = 8  # documents between the prefetch of their part of the tree and its use
-    MOST_TERMS = 128  # in the sums over low values of a tie in ERR
 
-cdef double LOW = 0.25
-cdef double HALF_A_BIT = 2.0**-54  # terms below this do not change a sum near 1
 cdef double EPSILON = 2.0**-52
 
 
@@ -542,190 +544,18 @@ cdef double tau_sum(
 cdef double cascade_sum(
     AnyList ranked, const Ranking* ranking, Py_ssize_t depth, const double* values
 ) noexcept nogil:
-    """The CASCADE sum; `stop_in_block` computes the probabilities to stop within a block."""
-    cdef Py_ssize_t p, i, start = 0, end, reach
-    cdef double total = 0.0, going_on = 1.0, here
-    cdef const double* stops
-    # The remaining terms add up to at most going_on, and soon no longer change the sum.
-    while start < depth and going_on > HALF_A_BIT * total:
-        end = block_end(ranked, start)
-        if end - start == 1:
-            total += going_on * values[ranked.codes[start]] / end
-        else:
-            reach = stop_in_block(ranking, ranked.codes, start, end, depth - start, values)
-            stops = ranking.numbers.data()
-            here = 0.0
-            for i in range(reach, 0, -1):  # small terms first, to reduce rounding
-                here += stops[i] / (start + i)
-            total += going_on * here
-        for p in range(start, end):
+    """The CASCADE sum."""
+    cdef Py_ssize_t p = 0
+    cdef double total = 0.0, going_on = 1.0
+    if AnyList is TiedList:
+        ranking.numbers.resize(2 * (depth + 1))
+        total = cascade_in_blocks(ranked.codes, ranked.ends, depth, values, ranking.numbers.data())
+    else:  # the remaining terms add up to at most going_on, and soon no longer change the sum
+        while p < depth and going_on > HALF_A_BIT * total:
+            total += going_on * values[ranked.codes[p]] / (p + 1)
             going_on *= 1.0 - values[ranked.codes[p]]
-        start = end
+            p += 1
     return total
-
-
-cdef Py_ssize_t stop_in_block(
-    const Ranking* ranking, const int32_t* codes, Py_ssize_t start, Py_ssize_t end,
-    Py_ssize_t depth, const double* values,
-) noexcept nogil:
-    """Write the probability S_i to stop at the i-th document of a block to ranking.numbers.
-
-    S_i = E[value(x_i) · Π_{j<i} (1 - value(x_j))] over all orders of the block. Let G_i be the
-    expected product Π over the first i documents. When a document of value v joins m others, it is
-    among the first i with probability i/(m+1), and is the i-th with probability 1/(m+1):
-
-    G_i ← ((m+1-i) G_i + i (1-v) G_{i-1}) / (m+1)
-    S_i ← ((m+1-i) S_i + (i-1) (1-v) S_{i-1} + v G_{i-1}) / (m+1)
-
-    Many documents of low value are not added one by one: `stop_at_low_values` handles them first.
-    Because the n values add up to mean · n, at most 41 n / LOW steps remain for the others.
-
-    Returns the length of S, at most `depth`. By Maclaurin's inequality, G_i ≤ (1 - mean value)^i,
-    so all later terms together are below the rounding error of the sum.
-    """
-    cdef Py_ssize_t p, m = 0, n = end - start, n_low = 0, reach, i
-    cdef double mean = 0.0, added = 0.0, v
-    for p in range(start, end):
-        v = values[codes[p]]
-        mean += v
-        m += v <= 0.0
-        n_low += v <= LOW
-    if m == n:
-        return 0
-    mean /= n
-    reach = <Py_ssize_t>min(<double>min(n, depth), ceil(log(1e-18) / log1p(-mean)) + 1.0)
-    ranking.numbers.assign(2 * (reach + 1), 0.0)
-    cdef double* stops = ranking.numbers.data()
-    cdef double* going_on = stops + reach + 1
-    cdef LowValues low = low_values(codes + start, n, values, m, n_low, reach)
-    if n_low - m > 4 * low.n_terms:
-        stop_at_low_values(&low, reach, stops, going_on)
-        m, added = n_low, LOW
-    else:
-        for i in range(reach + 1):
-            going_on[i] = 1.0  # for the m documents of value 0
-    for p in range(start, end):
-        v = values[codes[p]]
-        if v > added:
-            add_one(v, m, reach, stops, going_on)
-            m += 1
-    return reach
-
-
-cdef inline void add_one(
-    double v, Py_ssize_t m, Py_ssize_t reach, double* stops, double* going_on
-) noexcept nogil:
-    """Update S and G when a document of value v joins m others."""
-    cdef Py_ssize_t i
-    cdef double share = 1.0 / (m + 1), on = 1.0 - v
-    for i in range(min(m + 1, reach), 0, -1):
-        stops[i] = share * (
-            (m + 1 - i) * stops[i] + (i - 1) * on * stops[i - 1] + v * going_on[i - 1]
-        )
-        going_on[i] = share * ((m + 1 - i) * going_on[i] + i * on * going_on[i - 1])
-
-
-cdef struct LowValues:
-    const int32_t* codes
-    Py_ssize_t n_codes
-    const double* values
-    Py_ssize_t n_zero
-    Py_ssize_t n
-    double mean
-    Py_ssize_t n_terms  # in the sums of `stop_at_low_values`; n if there are few values
-
-
-cdef LowValues low_values(
-    const int32_t* codes, Py_ssize_t n_codes, const double* values, Py_ssize_t n_zero,
-    Py_ssize_t n, Py_ssize_t reach,
-) noexcept nogil:
-    """Describe the n values up to LOW among the values of these codes; n_zero of them are 0."""
-    cdef Py_ssize_t p, i
-    cdef double v, more, total = 0.0, lost = 0.0, square
-    cdef LowValues low
-    low.codes, low.n_codes, low.values = codes, n_codes, values
-    low.n_zero, low.n, low.n_terms = n_zero, n, n
-    if n <= MOST_TERMS or n - n_zero <= FEW_LEVELS:
-        return low
-    for p in range(n_codes):  # a compensated sum, so that Σ d_j is 0
-        if values[codes[p]] <= LOW:
-            v = values[codes[p]] - lost
-            more = total + v
-            lost = (more - total) - v
-            total = more
-    low.mean = total / n
-    square = n_zero * low.mean**2
-    for p in range(n_codes):
-        if 0.0 < values[codes[p]] <= LOW:
-            square += (low.mean - values[codes[p]]) ** 2
-    square *= (min(n, reach) / (n * (1.0 - low.mean))) ** 2
-    i = 2
-    while i < MOST_TERMS - 2 and i * (1.0 + log(square / i)) > 2.0 * log(1e-18):
-        i += 1
-    low.n_terms = i + 2
-    return low
-
-
-cdef void stop_at_low_values(
-    const LowValues* low, Py_ssize_t reach, double* stops, double* going_on
-) noexcept nogil:
-    """Write S_i and G_i for n documents with values v_j up to LOW.
-
-    Let v̄ be the mean value, 1 - v_j = (1 - v̄) (1 + d_j), e_s the elementary symmetric sums of the
-    d_j, and w_s(i) = C(i, s) / C(n, s) the probability that s documents are all among the first i.
-    Then
-
-    G_i = (1 - v̄)^i Σ_s w_s(i) e_s,    S_{i+1} = G_i - G_{i+1} = (1 - v̄)^i Σ_s w_s(i) b_s,
-    b_s = v̄ e_s - (1 - v̄) (s+1) e_{s+1} / (n-s).
-
-    Few terms are needed: with p_2 = Σ d_j² and Σ d_j = 0, |e_s| ≤ (e p_2 / s)^(s/2), and
-    w_s(i) ≤ (i/n)^s. No term is large for values up to 1/4, because p_2 ≤ 4/9 n v̄ and therefore
-    (1 - v̄)^i exp(p_2 (i/n)²) ≤ 1. The same holds for the terms of Newton's identities, which
-    compute e_s from p_k = Σ d_j^k.
-    """
-    cdef Py_ssize_t i, s, n = low.n
-    cdef double mean = low.mean, w, g, stop, on
-    cdef double power[MOST_TERMS + 1]
-    cdef double e[MOST_TERMS + 1]
-    cdef double b[MOST_TERMS]
-    cdef double step[MOST_TERMS]
-    sum_powers(low, power)
-    e[0] = 1.0
-    for s in range(1, low.n_terms + 1):
-        e[s] = 0.0
-        for i in range(s, 0, -1):
-            e[s] = power[i] * e[s - i] / s - e[s]
-    for s in range(low.n_terms):
-        step[s] = 1.0 / (n - s)
-        b[s] = mean * e[s] - (1.0 - mean) * (s + 1) * e[s + 1] * step[s]
-    for i in range(min(n, reach) + 1):
-        g, stop, w = 0.0, 0.0, 1.0
-        for s in range(min(low.n_terms, i + 1)):
-            g += w * e[s]
-            stop += w * b[s]
-            w *= (i - s) * step[s]
-        on = exp(i * log1p(-mean))
-        going_on[i] = on * g
-        if i < min(n, reach):
-            stops[i + 1] = on * stop
-
-
-cdef inline void sum_powers(const LowValues* low, double* power) noexcept nogil:
-    """p_k = Σ_j d_j^k for k = 1, 2, …; p_1 is 0."""
-    cdef Py_ssize_t p, k
-    cdef double v, d = low.mean / (1.0 - low.mean), w = low.n_zero * d
-    power[1] = 0.0
-    for k in range(2, low.n_terms + 1):
-        w *= d
-        power[k] = w
-    for p in range(low.n_codes):
-        v = low.values[low.codes[p]]
-        if 0.0 < v <= LOW:
-            d = (low.mean - v) / (1.0 - low.mean)
-            w = d
-            for k in range(2, low.n_terms + 1):
-                w *= d
-                power[k] += w
 
 
 cdef double cumulated_sum(
@@ -1057,8 +887,7 @@ def sum_queries(
     size += 1  # the trees need one number per code, including code 0
     cdef bytearray room = PyByteArray_FromStringAndSize(NULL, 2 * size * sizeof(uint64_t))
     cdef uint64_t* keys = <uint64_t*>PyByteArray_AS_STRING(room)
-    cdef vector[double] numbers
-    cdef vector[double] gathered
+    cdef vector[double] numbers, gathered
     cdef Ranking ranking
     ranking.keys, ranking.spare, ranking.numbers = keys, keys + size, &numbers
     ranking.codes = <int32_t*>ranking.spare
