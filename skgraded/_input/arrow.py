@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.door import WIDE_INTEGERS, scores_as_given
+from skgraded._input.door import WIDE_INTEGERS
 from skgraded._input.queries import missing_id, refuse_inexact
 from skgraded._input.tables import all_names, frame_of, refuse_unknown
 from skgraded._input.words import object_array
@@ -99,18 +99,14 @@ def convert_numbers(column: pa.ChunkedArray) -> np.ndarray:
     return column.to_numpy()  # integers with nulls become float64
 
 
-def convert_scores(column: pa.ChunkedArray, name: str) -> Any:
-    """Convert scores to float64, except 64-bit integers; raise an error for NaN."""
-    return pa.array(scores_as_given(convert_numbers(column), name))
-
-
 def convert_ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
     """Convert ids, except coded text, to a standard type; raise a ValueError for other values."""
     kind = standardize_type(column.type)
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
         raise ValueError(f"{name} must contain numbers, text or dates; its type is {kind}.")
-    if not _is_coded_text(column):
+    is_short = arrow_strings.is_text(column.type) and arrow_strings.has_short_dictionaries(column)
+    if not is_short and str(column.type) not in ("string_view", "binary_view"):
         column = decode_column(column)
     if pa.types.is_floating(kind):
         refuse_inexact(column.to_numpy(), name)
@@ -149,12 +145,7 @@ def _without_zeros(decimal: Decimal) -> Decimal:
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 
 
-def find_edges(column: pa.ChunkedArray) -> tuple[int, int]:
-    """Return the end of the first id's block of rows, and the start of the last id's block."""
-    return _count_run(column, 1), len(column) - _count_run(column, -1)
-
-
-def _count_run(column: pa.ChunkedArray, step: int) -> int:
+def count_equal(column: pa.ChunkedArray, step: int) -> int:
     """Count the leading (step 1) or trailing (step -1) rows that share the same id."""
     n, length = len(column), 1024
     while True:
@@ -215,9 +206,3 @@ def decode_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = compute.run_end_decode(column)
     kind = standardize_type(column.type)
     return column if column.type == kind else column.cast(kind)
-
-
-def _is_coded_text(column: pa.ChunkedArray) -> bool:
-    """Return whether a column contains text or bytes in views or in short dictionaries."""
-    is_coded = arrow_strings.is_text(column.type) and arrow_strings.has_short_dictionaries(column)
-    return is_coded or str(column.type) in ("string_view", "binary_view")

@@ -276,4 +276,5 @@ def _pack_lists(lists: list[list[parts.Item]], n: int) -> pd.DataFrame:
 
 
 def _evaluate_frame(frame: pd.DataFrame, job: Job) -> parts.Measured | None:
-    return pieces.evaluate_contents(pa.array(frame["content"]), job)
+    items = pieces.read_pieces(content.as_buffer() for content in pa.array(frame["content"]))
+    return parts.evaluate_items(items, job)

@@ -102,7 +102,7 @@ def check_for_workers(job: Job) -> None:
     """Reject measures that cannot be sent to workers, or that depend on the order of rows."""
     pickle.dumps(job)  # raises an error if a measure contains a lambda
     for measure in job.measures if job.partitioning != "whole" else ():
-        if getattr(measure, "ties", None) == "ordinal":
+        if vars(measure).get("ties") == "ordinal":
             raise ValueError(
                 f"Measure {measure} ranks tied documents in row order, which the engine does not "
                 "preserve: choose another value for 'ties', or keep each query in one partition "

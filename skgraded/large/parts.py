@@ -26,6 +26,7 @@ from skgraded._input.door import (
     column,
     grade_column,
     refuse_bad_grades,
+    scores_as_given,
 )
 from skgraded._input.progress import unseen
 from skgraded._input.queries import query_codes
@@ -143,9 +144,8 @@ def _check_columns(table: pa.Table, job: Job) -> pa.Table:
         if argument in IDS
     }
     for i, name in enumerate(job.y_score):
-        columns[f"{SCORE} {i}"] = arrow.convert_scores(
-            table[name], "y_score" if job.is_single else f"y_score {name!r}"
-        )
+        argument = "y_score" if job.is_single else f"y_score {name!r}"
+        columns[f"{SCORE} {i}"] = scores_as_given(arrow.convert_numbers(table[name]), argument)
     if job.sample_weight is not None:
         weights = column(arrow.convert_numbers(table[job.sample_weight]), "sample_weight")
         if weights.any():  # all weights of a part may be 0
@@ -247,28 +247,24 @@ def evaluate_parts(
         for place, part in parts
         if (table := check_rows(part, job, place)) is not None
     )
-    is_clustered = job.partitioning == "clustered"
-    for group in group_by_size(
-        checked, n_rows if is_clustered else 0, lambda pair: pair[1].num_rows
-    ):
+    n_combined = n_rows if job.partitioning == "clustered" else 0
+    for group in group_by_size(checked, n_combined, lambda pair: pair[1].num_rows):
         first, last = group[0][0], group[-1][0]
         place = first if first == last else f"{first} to {last}"
         table = join_rows([table for _, table in group])
         show(table.num_rows)
-        if is_clustered:
-            yield from _evaluate_inside(table, job, place)
+        if job.partitioning == "shuffle":
+            yield table
+        elif job.partitioning == "whole":
+            yield evaluate_queries(table, job, place)
         else:
-            yield table if job.partitioning == "shuffle" else evaluate_queries(table, job, place)
-
-
-def _evaluate_inside(table: pa.Table, job: Job, place: str) -> Iterator[Item]:
-    """Yield the rows of the first and the last query, and the values of the other queries."""
-    with errors_in(place):
-        end, start = arrow.find_edges(table[QUERY])
-    # Copied, because a slice keeps the whole table in memory.
-    yield arrow.copy_rows(table, np.r_[:end, max(end, start) : table.num_rows])
-    if start > end:
-        yield evaluate_queries(table.slice(end, start - end), job, place)
+            with errors_in(place):
+                end = arrow.count_equal(table[QUERY], 1)
+                start = max(end, table.num_rows - arrow.count_equal(table[QUERY], -1))
+            # Copied, because a slice keeps the whole table in memory.
+            yield arrow.copy_rows(table, np.r_[:end, start : table.num_rows])
+            if start > end:
+                yield evaluate_queries(table.slice(end, start - end), job, place)
 
 
 def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:

@@ -11,7 +11,7 @@ from skgraded._input import arrow
 from skgraded._input.arrow_strings import marks
 from skgraded._kernels.layout import order_by_hash
 from skgraded.large.jobs import Job
-from skgraded.large.parts import GRADE, QUERY, Item, Measured, evaluate_items, join_rows
+from skgraded.large.parts import GRADE, QUERY, Item, Measured, join_rows
 
 # These constants affect speed and memory usage, but never the results.
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
@@ -58,13 +58,13 @@ def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> pa.Table:
     return pa.table({"piece": pa.array(numbers, pa.int32()), "content": contents})
 
 
-def evaluate_contents(contents: Iterable[pa.Scalar], job: Job) -> Measured | None:
-    """Evaluate pieces, which are contents in `pack_pieces`; raise an error that a piece contains."""
-    items = [_read_piece(content.as_buffer()) for content in contents]
+def read_pieces(buffers: Iterable[pa.Buffer]) -> list[Any]:
+    """Return the content of pieces; raise the first error that a piece contains."""
+    items = list(map(_read_piece, buffers))
     for item in items:
         if isinstance(item, Exception):
             raise item
-    return evaluate_items(items, job)
+    return items
 
 
 def _write_piece(

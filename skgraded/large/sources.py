@@ -59,12 +59,11 @@ def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
     first = 0
     with library_errors(f"batches: {name}"):
         for batch in batches:
-            n = len(batch)
-            step = n if job.partitioning == "whole" else n_rows
-            for start in range(0, n, max(step, 1)):
+            step = max(len(batch), 1) if job.partitioning == "whole" else n_rows
+            for start in range(0, len(batch), step):
                 rows = slice(start, start + step)
                 yield f"{name} from row {first + start}", take_rows(batch, rows)
-            first += n
+            first += len(batch)
 
 
 # Streams -----------------------------------------------------------------------------------------
@@ -194,8 +193,8 @@ def _stream_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) ->
         columns = _require_columns(path, file.schema_arrow.names, folders, job)
         if job.partitioning == "whole":
             yield file.read(columns, use_threads=False)
-            return
-        yield from file.iter_batches(n_rows, columns=columns, use_threads=False)
+        else:
+            yield from file.iter_batches(n_rows, columns=columns, use_threads=False)
 
 
 def _stream_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:

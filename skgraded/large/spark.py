@@ -1,6 +1,5 @@
 """Evaluation of Spark DataFrames on the executors, and an Evaluator for pyspark.ml."""
 
-import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
+    import pyarrow as pa
     from pyspark import keyword_only
     from pyspark.ml.evaluation import Evaluator
     from pyspark.ml.param import Param, Params, TypeConverters
@@ -28,6 +28,7 @@ with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
     from skgraded._input.arrow import refuse_unknown
     from skgraded.large import parts
     from skgraded.large import spark_tasks as tasks
+    from skgraded.large.pieces import read_pieces
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query"]
 
@@ -118,11 +119,8 @@ def evaluate(
     pieces = _repartition(df, job, n_partitions, keeps_number=False)
     rows = _map_batches(pieces, partial(tasks.sum_pieces, job=job), tasks.SUMS)
     with _lift_limit_in_bytes(df.sparkSession):
-        results = [pickle.loads(row.sums) for row in rows.collect()]
-    for error in results:
-        if isinstance(error, Exception):
-            raise error
-    return parts.finish(parts.merge_sums(results), job)
+        sums = read_pieces(pa.py_buffer(row.sums) for row in rows.collect())
+    return parts.finish(parts.merge_sums(sums), job)
 
 
 def evaluate_per_query(

@@ -77,7 +77,10 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         worst: dict[Any, tuple[float, ...]] = {}  # a query in both keeps its lower value
-        for query, row in heapq.merge(self.worst, other.worst, key=self._rank):
+        by_value = heapq.merge(
+            self.worst, other.worst, key=lambda pair: (pair[1][self.at], order_of(pair[0]))
+        )
+        for query, row in by_value:
             worst.setdefault(query, row)
         return Tally(
             self.moments + other.moments,
@@ -86,9 +89,6 @@ class Tally:
             list(islice(worst.items(), N_KEPT)),
             self.at,
         )
-
-    def _rank(self, query: tuple[Any, tuple[float, ...]]) -> tuple[float, Any]:
-        return query[1][self.at], order_of(query[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as lists and numbers for JSON."""
