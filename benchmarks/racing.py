@@ -1,152 +1,167 @@
-"""RacingSearchCV against the full and a random search, and the error of its rule.
+"""Cost and regret of RacingSearchCV and of other searches over LightGBM rankers.
 
-python benchmarks/racing.py searches [--data generated-1000 …] [--seeds 20] [--folder FOLDER]
-python benchmarks/racing.py rule [--repetitions 2000]
+python benchmarks/racing.py [--data generated-150 ohsumed …] [--candidates 20] [--rounds 300]
+                            [--patience 40] [--seed 0] [--folder FOLDER]
 
-`searches` evaluates 40 random LightGBM candidates on all 10 folds, and replays each search from
-these per-query values: a race fits the same models, but fewer of them. For data such as
-generated-1000-wide, candidates come from wider distributions. FOLDER keeps the values
-between runs, and can contain OHSUMED.txt.gz of LETOR 2.0, and rank.train and rank.test of
-LightGBM's example with their files .query.
+All searches get the same candidates and folds. The cost is processor time until the search has
+chosen a candidate, without the last fit on all rows. The regret is the loss on held-out queries
+against the candidate of the search that drops nothing. FOLDER contains OHSUMED.txt.gz of LETOR 2.0,
+and rank.train and rank.test of LightGBM's example with their files .query.
 """
 
 import argparse
+import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+import optuna
 import pandas as pd
 from lightgbm import LGBMRanker
 from scipy.stats import loguniform, randint
-from sklearn.model_selection import ParameterSampler
-from sklearn.utils import check_random_state
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, ParameterSampler
 
 import skgraded as sg
-from skgraded.stats.racing import Race
+from skgraded.model_selection import QueryKFold, RacingSearchCV
 
-N_CANDIDATES, N_FOLDS, N_ROUNDS = 40, 10, 50
-MARGINS = (0.0, 0.005, 0.01)
 DISTRIBUTIONS = {
-    "estimator__num_leaves": [3, 7, 15, 31, 63],
-    "estimator__learning_rate": loguniform(0.01, 0.3),
-    "estimator__min_child_samples": randint(5, 100),
+    "estimator__num_leaves": randint(2, 64),
+    "estimator__learning_rate": loguniform(0.005, 0.5),
+    "estimator__min_child_samples": randint(1, 100),
     "estimator__colsample_bytree": [0.4, 0.7, 1.0],
     "estimator__reg_lambda": loguniform(1e-3, 100),
 }
-WIDE = DISTRIBUTIONS | {
-    "estimator__num_leaves": randint(2, 128),
-    "estimator__learning_rate": loguniform(0.01, 0.5),
-    "estimator__n_estimators": randint(10, 201),
-    "estimator__min_child_samples": randint(1, 100),
-}
-RANKER = sg.QueryRanker(
-    LGBMRanker(n_estimators=N_ROUNDS, max_bin=63, n_jobs=1, verbose=-1, random_state=0), qid="query"
-)
+SCORER, FOLDS = sg.make_ranking_scorer("ndcng@10"), QueryKFold(5, qid="query")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=["searches", "rule"])
-    parser.add_argument("--data", nargs="+", default=["generated-200", "generated-1000"])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--data", nargs="+", default=["generated-150", "generated-400"])
+    parser.add_argument("--candidates", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--patience", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=Path("racing"))
     args = parser.parse_args()
-    warnings.simplefilter("ignore", sg.model_selection.TornQueryWarning)
-    {"searches": searches, "rule": rule}[args.part](args)
-
-
-# Searches ----------------------------------------------------------------------------------------
-
-
-def searches(args):
-    args.folder.mkdir(exist_ok=True)
-    print("| data, seeds | search | CPU | fits | regret | best survives | survivors |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    warnings.simplefilter("ignore")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    print("| data | search | processor seconds | loss on held-out queries |")
+    print("| --- | --- | ---: | ---: |")
     for name in args.data:
-        rows = [row for seed in range(args.seeds) for row in searches_of(args.folder, name, seed)]
-        for search, part in pd.DataFrame(rows).groupby("search", sort=False):
-            error = part["regret"].std() / np.sqrt(len(part))
-            print(
-                f"| {name}, {args.seeds} | {search} | {part['cpu'].mean():.2f} "
-                f"| {part['fits'].median():.2f} | {part['regret'].mean():.4f} ± {1.96 * error:.4f} "
-                f"| {part['best_survives'].mean():.2f} | {part['survivors'].median():g} |",
-                flush=True,
-            )
+        X, y, X_fresh, y_fresh = data_of(args.folder, name, args.seed)
+        sampler = ParameterSampler(DISTRIBUTIONS, args.candidates, random_state=args.seed)
+        best = None
+        for search, choose in SEARCHES.items():
+            start = time.process_time()
+            parameters, n_rounds = choose(args, X, y, [*sampler])
+            seconds = time.process_time() - start
+            ranker = ranker_of(args, n_rounds).set_params(**parameters).fit(X, y)
+            value = ranker.score(X_fresh, y_fresh)
+            best = value if best is None else best
+            print(f"| {name} | {search} | {seconds:.0f} | {best - value:.4f} |", flush=True)
 
 
-def searches_of(folder, name, seed):
-    """One row per search, for one seed: costs relative to the full search, and regret."""
-    path = folder / f"{name}-{seed}.npz"
-    if not path.exists():
-        np.savez(path, **measured(folder, name, seed))
-    stored = np.load(path)
-    values, costs, fresh = stored["values"], stored["costs"], stored["fresh"]
-    full = values.mean(axis=0)
-    winner, n_fits = int(full.argmax()), costs.size
+def ranker_of(args, n_rounds, **settings):
+    booster = LGBMRanker(n_estimators=n_rounds, n_jobs=1, verbose=-1, random_state=0)
+    settings = {"n_iter_no_change": args.patience, "random_state": args.seed} | settings
+    return sg.QueryRanker(booster, qid="query", **settings)
 
-    def row(search, chosen, survivors, cpu, fits):
-        return {
-            "search": search,
-            "cpu": cpu / costs.sum(),
-            "fits": fits / n_fits,
-            "regret": fresh[winner] - fresh[chosen],
-            "best_survives": winner in survivors,
-            "survivors": len(survivors),
+
+# Searches: return the parameters and the number of rounds ----------------------------------------
+
+
+def lists_of(candidates):
+    return [{name: [value] for name, value in each.items()} for each in candidates]
+
+
+def race(n_standard_errors):
+    def choose(args, X, y, candidates):
+        search = RacingSearchCV(
+            ranker_of(args, args.rounds, early_stopping=True),
+            lists_of(candidates),
+            cv=FOLDS,
+            n_standard_errors=n_standard_errors,
+            refit=False,
+            random_state=args.seed,
+        ).fit(X, y)
+        return search.best_params_, search.best_rounds_
+
+    return choose
+
+
+def grid(args, X, y, candidates, **settings):
+    search = GridSearchCV(
+        ranker_of(args, args.rounds, **settings),
+        lists_of(candidates),
+        cv=FOLDS,
+        scoring=SCORER,
+        refit=False,
+    ).fit(X, y)
+    return search.best_params_, args.rounds
+
+
+def grid_with_stopping(args, X, y, candidates):
+    """GridSearchCV whose fits search the number of rounds in five folds of their own."""
+    parameters, _ = grid(args, X, y, candidates, early_stopping=5)
+    ranker = ranker_of(args, args.rounds, early_stopping=5).set_params(**parameters)
+    return parameters, ranker.fit(X, y).best_iteration_
+
+
+def halve(args, X, y, candidates):
+    search = HalvingGridSearchCV(
+        ranker_of(args, args.rounds),
+        lists_of(candidates),
+        resource="estimator__n_estimators",
+        min_resources=max(1, args.rounds // 9),
+        max_resources=args.rounds,
+        cv=FOLDS,
+        scoring=SCORER,
+        refit=False,
+    ).fit(X, y)
+    parameters = dict(search.best_params_)
+    return parameters, parameters.pop("estimator__n_estimators")
+
+
+def tune(args, X, y, candidates):
+    """Optuna's TPE and MedianPruner, pruning the joint rounds of five folds."""
+    from optuna_integration import LightGBMPruningCallback
+
+    def objective(trial):
+        parameters = {
+            "estimator__num_leaves": trial.suggest_int("num_leaves", 2, 63),
+            "estimator__learning_rate": trial.suggest_float("rate", 0.005, 0.5, log=True),
+            "estimator__min_child_samples": trial.suggest_int("min_child", 1, 99),
+            "estimator__colsample_bytree": trial.suggest_categorical("columns", [0.4, 0.7, 1.0]),
+            "estimator__reg_lambda": trial.suggest_float("lambda", 1e-3, 100, log=True),
         }
+        trial.set_user_attr("parameters", parameters)
+        ranker = ranker_of(args, args.rounds, early_stopping=5).set_params(**parameters)
+        prune = LightGBMPruningCallback(trial, "NDCNG@10", valid_name="validation")
+        ranker.fit(X, y, callbacks=[prune])
+        trial.set_user_attr("rounds", ranker.best_iteration_)
+        return ranker.best_score_
 
-    rows = []
-    for margin in MARGINS:
-        survivors, is_fitted = replayed(values, stored["fold"], margin, seed)
-        chosen = survivors[full[survivors].argmax()]
-        cpu, fits = costs[is_fitted].sum(), is_fitted.sum()
-        rows.append(row(f"racing, margin {margin:g}", chosen, survivors, cpu, fits))
-        if margin == 0.005:
-            # Random search with the same number of fits evaluates the first candidates.
-            some = np.arange(max(1, round(fits / N_FOLDS)))
-            search, cpu = "random search, the same fits", costs[some].sum()
-            rows.append(row(search, full[some].argmax(), some, cpu, fits))
-    return rows
-
-
-def replayed(values, fold, margin, seed, level=0.95):
-    """Survivors, and the mask of fits on (candidate, fold), as in RacingSearchCV."""
-    rng = check_random_state(seed)
-    order = rng.permutation(N_FOLDS)
-    race = Race(values.shape[1], level, margin, np.random.default_rng(rng.randint(2**31)))
-    remaining = np.arange(values.shape[1])
-    is_fitted = np.zeros((values.shape[1], N_FOLDS), dtype=bool)
-    for number in range(N_FOLDS):
-        is_fitted[remaining, order[number]] = True
-        seen = np.isin(fold, order[: number + 1])
-        look = race.look(values[seen][:, remaining], (number + 1) / N_FOLDS)
-        race.keep(~look.is_dropped)
-        remaining = remaining[~look.is_dropped]
-    return remaining, is_fitted
+    sampler = optuna.samplers.TPESampler(seed=args.seed)
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=5)
+    study = optuna.create_study(direction="maximize", sampler=sampler, pruner=pruner)
+    study.optimize(objective, n_trials=len(candidates))
+    return study.best_trial.user_attrs["parameters"], study.best_trial.user_attrs["rounds"]
 
 
-def measured(folder, name, seed):
-    """Per-query values and CPU seconds of all candidates, and means on new queries."""
-    X, y, X_fresh, y_fresh = data_of(folder, name, seed)
-    distributions = WIDE if name.endswith("-wide") else DISTRIBUTIONS
-    candidates = list(ParameterSampler(distributions, N_CANDIDATES, random_state=seed))
-    values, costs, fresh = [], [], []
-    for parameters in candidates:
-        ranker = sg.QueryRanker(**RANKER.get_params(deep=False)).set_params(**parameters)
-        cv = sg.cross_evaluate(ranker, X, y, cv=N_FOLDS, measures="ndcng@10")
-        values.append(cv.per_query["NDCNG@10"])
-        costs.append(cv.fit_time + cv.score_time)  # one thread: CPU time
-        fresh.append(ranker.fit(X, y).score(X_fresh, y_fresh))
-    return {
-        "values": np.array(values).T,
-        "costs": np.array(costs),
-        "fresh": np.array(fresh),
-        "fold": cv.fold,
-    }
+SEARCHES = {f"racing, {n:g} standard errors": race(n) for n in (np.inf, 2, 1, 0.5)} | {
+    "GridSearchCV, fixed rounds": grid,
+    "GridSearchCV, early_stopping=5": grid_with_stopping,
+    "HalvingGridSearchCV, n_estimators": halve,
+    "Optuna, TPE and MedianPruner": tune,
+}
+
+
+# Data --------------------------------------------------------------------------------------------
 
 
 def data_of(folder, name, seed):
-    """Features with a column of queries, and grades: for the search, and fresh."""
+    """Features with a column of queries, and grades: for the search, and held out."""
     if name.startswith("generated"):
         n = int(name.split("-")[1])
         X, y, qid = sg.datasets.make_ranking(n + 1000, n_features=20, random_state=seed)
@@ -155,7 +170,7 @@ def data_of(folder, name, seed):
         X, y, qid = read(folder, name)
         ids, codes = np.unique(qid, return_inverse=True)
         shuffled = np.random.default_rng(seed).permutation(len(ids))
-        is_fresh = shuffled[codes] >= len(ids) // 2
+        is_fresh = shuffled[codes] >= 2 * len(ids) // 3
         qid = codes
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]).assign(query=qid)
     return frame[~is_fresh], y[~is_fresh], frame[is_fresh], y[is_fresh]
@@ -172,83 +187,6 @@ def read(folder, name):
     qid = np.concatenate([[f"{i}-{q}" for q in part.qid] for i, part in enumerate(parts)])
     X = np.vstack([part.X.toarray() for part in parts])
     return X, np.concatenate([part.y for part in parts]), qid
-
-
-# Error of the rule -------------------------------------------------------------------------------
-
-
-SIZES = {
-    "100, 20": (100, 20, 10),
-    "1,000, 20": (1000, 20, 10),
-    "5,000, 20": (5000, 20, 10),
-    "100, 40": (100, 40, 10),
-    "1,000, 40": (1000, 40, 10),
-    "5,000, 40": (5000, 40, 10),
-    "1,000, 40, 5": (1000, 40, 5),
-    "1,000, 40, 20": (1000, 40, 20),
-}
-
-
-def rule(args):
-    """Share of repetitions that drop the best of equal candidates, or the one better by .004."""
-    print(f"| values: queries, candidates, folds | {' | '.join(SIZES)} |")
-    print(f"| --- |{' ---: |' * len(SIZES)}")
-    for kind in KINDS:
-        cells = [
-            np.mean([is_best_dropped(kind, *size, seed) for seed in range(args.repetitions)])
-            for size in SIZES.values()
-        ]
-        print(f"| {kind} | {' | '.join(f'{share:.3f}' for share in cells)} |", flush=True)
-
-
-def is_best_dropped(kind, n_queries, n_candidates, n_folds, seed):
-    rng = np.random.default_rng(seed)
-    values = KINDS[kind](rng, n_queries, n_candidates)
-    ends = np.round(np.linspace(0, n_queries, n_folds + 1)[1:]).astype(int)
-    if kind == "unequal folds":
-        ends = np.unique((n_queries * np.linspace(0, 1, n_folds + 1)[1:] ** 2).astype(int))
-    race = Race(n_candidates, 0.95, 0.0, rng)
-    remaining = np.arange(n_candidates)
-    for i, end in enumerate(ends):
-        look = race.look(values[:end, remaining], (i + 1) / len(ends))
-        race.keep(~look.is_dropped)
-        remaining = remaining[~look.is_dropped]
-    return 0 not in remaining
-
-
-def normal(rng, n, c):
-    return rng.normal(0.5, 0.25, (n, 1)) + rng.normal(0, 0.1, (n, c))
-
-
-def correlated(rng, n, c):
-    """Four groups of nearly equal candidates."""
-    groups = rng.normal(0, 0.1, (n, 4))[:, np.arange(c) % 4]
-    return rng.normal(0.5, 0.25, (n, 1)) + groups + rng.normal(0, 0.01, (n, c))
-
-
-def zero_inflated(rng, n, c):
-    """Nine of ten values equal those of the other candidates."""
-    return rng.random((n, 1)) + (rng.random((n, c)) < 0.1) * rng.normal(0, 0.3, (n, c))
-
-
-def skewed(rng, n, c):
-    """Reciprocal ranks."""
-    return 1 / rng.geometric(0.3, (n, c))
-
-
-def better(rng, n, c):
-    """Candidate 0 is better by .004."""
-    return normal(rng, n, c) + 0.004 * (np.arange(c) == 0)
-
-
-KINDS = {
-    "normal": normal,
-    "correlated": correlated,
-    "zero-inflated": zero_inflated,
-    "skewed": skewed,
-    "unequal folds": normal,
-    "one better by .004": better,
-}
 
 
 if __name__ == "__main__":

@@ -226,7 +226,7 @@ def test_the_docs_mention_every_public_member_of_every_public_class():
 # Warnings point at the line of the user -----------------------------------------------------------
 
 # Files that still count frames, and files that may read stack frames.
-COUNTING = ("clicks.py", "cross_evaluating.py", "early_stopping.py", "racing.py")
+COUNTING = ("clicks.py", "cross_evaluating.py", "early_stopping.py")
 FRAMES = ("_input/user_warnings.py", "boosting/frames.py")
 
 

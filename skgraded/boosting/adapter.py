@@ -53,6 +53,7 @@ class Adapter:
     # the sizes of consecutive queries, and the others receive the query of each row.
     query_arguments: Sequence[str] = ("qid", "group", "group_id")
     row_arguments: Collection[str] = ()  # arguments of fit that depend on the order of the rows
+    scores_late = False  # whether a booster computes its first scores after `patience` rounds
     # Only boosters define these methods, which early stopping requires.
     _fit_rounds: Callable[..., Any]
     _fit_stopped: Callable[..., Any]

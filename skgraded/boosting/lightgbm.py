@@ -145,17 +145,23 @@ class _LGBMAdapter(BoosterAdapter):
         fit_params: dict[str, Any],
     ) -> Any:
         """Fit a copy of the estimator, with LightGBM's early stopping on the first measure."""
-        from lightgbm import early_stopping
+        from lightgbm import EarlyStopException, early_stopping
 
         def measure(y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
             _refuse_distributed("QueryRanker(early_stopping=True)", y_pred)
             add_round(y_pred)
             return [(name, values[-1], True) for name, values in state.history.items()]
 
+        def stop_if_over(env: Any) -> None:
+            if state.is_over:
+                raise EarlyStopException(state.best_round - 1, env.evaluation_result_list)
+
         stop = early_stopping(int(state.patience), first_metric_only=True, verbose=False)
+        stop_if_over.order = stop.order + 1  # type: ignore[attr-defined]  # LightGBM sorts callbacks
         model, labels = self._copy_for(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
-        arguments = self._with_callback(fit_params, stop) | self._fit_arguments(training)
+        arguments = self._with_callback(self._with_callback(fit_params, stop), stop_if_over)
+        arguments |= self._fit_arguments(training)
         arguments |= self._validation_arguments(validation)
         model.fit(training.X, labels, eval_metric=measure, **arguments)
         # Set the best round even if a callback passed by the user stopped the training.

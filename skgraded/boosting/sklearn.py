@@ -19,6 +19,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
 
     round_parameters = ("max_iter",)
     without_stopping = {"early_stopping": False}
+    scores_late = True
 
     def check(self) -> None:
         if self.estimator.early_stopping is True:
@@ -40,7 +41,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
         add_round: Callable[[np.ndarray], None],
         fit_params: dict[str, Any],
     ) -> Any:
-        """Fit a copy of the estimator in steps; no step continues past the stopping round."""
+        """Fit a copy of the estimator in steps; no step continues past `state.over_at`."""
         model = self._copy()
         most = model.max_iter
         model.set_params(warm_start=True, **self.without_stopping)

@@ -29,20 +29,23 @@ class StoppingState:
 
     def add_round(self, scores: np.ndarray) -> None:
         """Evaluate the validation scores of a new round and update the best round."""
-        scores = read_predictions(scores, self.judgments.n_rows)
-        means = compute_means(self.measures, self.judgments, scores)
+        means = self._average(read_predictions(scores, self.judgments.n_rows))
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)
         self.n_rounds += 1
         if means[0] > self.best_score:
             self.best_score, self.best_round = means[0], self.n_rounds
 
+    def _average(self, scores: np.ndarray) -> list[float]:
+        """Return the mean of each measure over the validation queries."""
+        return compute_means(self.measures, self.judgments, scores)
+
     @property
     def over_at(self) -> int:
-        """Round after which training stops if the best score does not improve."""
+        """Round up to which training continues without further scores."""
         return self.best_round + self.patience
 
     @property
     def is_over(self) -> bool:
         """Whether the best score has not improved in the last `patience` rounds."""
-        return self.n_rounds >= self.over_at
+        return self.n_rounds >= self.best_round + self.patience

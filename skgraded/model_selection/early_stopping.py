@@ -33,26 +33,34 @@ def fit_stopped(
     """Return the fitted estimator of a QueryRanker, and the validation scores of all rounds.
 
     `parts` contains the training rows and the validation rows of each fold. The final fit uses
-    `rows` and, unless it is None, `validation`.
+    `rows` and, unless it is None, `validation`. A search trains either on its own folds, without a
+    final fit, or for a known number of rounds, without folds.
     """
+    if ranker._rounds is not None and not parts:
+        rows = adapter.order_rows(rows, queries)
+        return adapter.fit_rounds(rows, ranker._rounds.best_round, fit_params), ranker._rounds
     for training, _ in parts:
         if WEIGHT in training.by_row and not training.by_row[WEIGHT].any():
             raise ValueError("sample_weight must be positive in at least one training row.")
-    judgments = judge_rows([validation_rows for _, validation_rows in parts])
-    for measure in measures:
-        if not has_value(measure, judgments):
-            raise ValueError(
-                f"The measure {measure} is undefined for all {judgments.n_queries} validation "
-                "queries, because no query with positive weight has a relevant document. "
-                "Choose other queries with validation_fraction, random_state or X_val."
-            )
-    state = StoppingState(measures, judgments, ranker.n_iter_no_change)
+    state = ranker._rounds
+    if state is None:
+        judgments = judge_rows([validation_rows for _, validation_rows in parts])
+        for measure in measures:
+            if not has_value(measure, judgments):
+                raise ValueError(
+                    f"The measure {measure} is undefined for all {judgments.n_queries} validation "
+                    "queries, because no query with positive weight has a relevant document. "
+                    "Choose other queries with validation_fraction, random_state or X_val."
+                )
+        state = StoppingState(measures, judgments, ranker.n_iter_no_change)
+    model: Any = None
     if len(parts) == 1:
         model = adapter.fit_stopped(*parts[0], state, state.add_round, fit_params)
     else:  # these fits only determine the number of rounds
         JointRounds(state, len(parts)).train(adapter, parts, fit_params)
     parts.clear()  # free the copies of the rows
-    if ranker.refit or kind_of(ranker.early_stopping) == "folds":
+    has_final_fit = ranker.refit or kind_of(ranker.early_stopping) == "folds"
+    if has_final_fit and ranker._rounds is None:
         rows = adapter.order_rows(rows, queries)
         rows = rows if validation is None else rows.joined(validation)
         fit_params = adapter.without_observers(fit_params)  # there are no validation values
@@ -83,10 +91,14 @@ def split_rows(
     ranker: Any, adapter: Adapter, table: Any, rows: Rows, queries: Queries
 ) -> list[tuple[Rows, Any]]:
     """Return the training rows and the held-out rows of each fold."""
-    by_query = adapter.query_argument is not None
+    by_query, search = adapter.query_argument is not None, ranker._rounds
+    splits = _splits(ranker, table, rows, queries) if search is None else search.splits
+    held_out = [_find_rows(queries, tested, True) for _, tested in splits]
+    if search is not None and held_out:
+        search.begin([positions for positions, _ in held_out], adapter.scores_late)
     return [
-        (_take(rows, queries, trained, by_query), _take(rows, queries, held_out, True))
-        for trained, held_out in _splits(ranker, table, rows, queries)
+        (rows.take(*_find_rows(queries, trained, by_query)), rows.take(*chosen))
+        for (trained, _), chosen in zip(splits, held_out, strict=True)
     ]
 
 
@@ -127,13 +139,15 @@ def _splits(
     return [(fold_of_row != fold, fold_of_row == fold) for fold in range(n_folds)]
 
 
-def _take(rows: Rows, queries: Queries, chosen: np.ndarray, by_query: bool) -> Rows:
-    """Return the rows in a boolean mask, sorted by query if `by_query`."""
+def _find_rows(
+    queries: Queries, chosen: np.ndarray, by_query: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the positions of the rows in a boolean mask; if `by_query`, sorted, and with sizes."""
     if not by_query:
-        return rows.take(np.flatnonzero(chosen), None)
+        return np.flatnonzero(chosen), None
     order = np.arange(len(chosen)) if queries.order is None else queries.order
     sizes = np.add.reduceat(chosen[order], queries.starts[:-1], dtype=np.intp)
-    return rows.take(order[chosen[order]], sizes[sizes > 0])
+    return order[chosen[order]], sizes[sizes > 0]
 
 
 # Errors ------------------------------------------------------------------------------------------

@@ -63,8 +63,11 @@ class RankerOnRows:
                     "cross-validation: wrap it in QueryRanker, which sorts the rows by query."
                 )
 
-    def fit(self, rows: np.ndarray) -> Any:
-        """Fit a copy of the ranker on the given rows, with the metadata that it requests."""
+    def fit(self, rows: np.ndarray, rounds: Any = None) -> Any:
+        """Fit a copy of the ranker on the given rows, with the metadata that it requests.
+
+        A QueryRanker with early stopping trains on the folds of `rounds`, a CandidateRounds.
+        """
         with config_context(enable_metadata_routing=True):
             ranker = adapter_of(self.ranker).copy()
             if self.dropped:
@@ -76,11 +79,15 @@ class RankerOnRows:
             requested = _requested(ranker, ["qid"])
             if _accepts_weights(ranker):
                 requested |= metadata.keys() & {WEIGHT}
-            return ranker.fit(
+            if rounds is not None:
+                ranker._rounds = rounds
+            fitted = ranker.fit(
                 take_rows(self.features, rows),
                 take_rows(self.y, rows),
                 **{name: metadata[name] for name in requested},
             )
+            vars(fitted).pop("_rounds", None)
+            return fitted
 
     def scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
         """Score the given rows with a fitted copy of the ranker; reject NaN."""

@@ -1,15 +1,16 @@
-"""RacingSearchCV, a hyperparameter search that drops candidates by their per-query values."""
+"""RacingSearchCV, a hyperparameter search that stops training hopeless candidates."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from numbers import Real
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import FitFailedWarning
@@ -20,27 +21,35 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.door import number_validator, whole_number
+from skgraded._input.progress import progress_bar
 from skgraded._input.query_source import QuerySource, without_columns
-from skgraded._input.tables import as_table
+from skgraded._input.tables import as_table, take_rows
+from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
 from skgraded.boosting.adapter import adapter_of
-from skgraded.boosting.metric import has_value
-from skgraded.judgments import Judgments
+from skgraded.boosting.stopping import StoppingState
+from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures, mean_over_queries
+from skgraded.measures.base import find_undefined, score_queries
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection.cross_evaluating import check_settings, run_fold
+from skgraded.model_selection.early_stopping import kind_of
 from skgraded.model_selection.folds import (
     RankerOnRows,
     in_parallel,
     ranker_on_rows,
     requests_of_queries,
 )
+from skgraded.model_selection.ranker import QueryRanker
 from skgraded.model_selection.scorer import before_steps, make_ranking_scorer
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import are_unequal, refuse_unequal
-from skgraded.stats.racing import Race
+from skgraded.stats.intervals import estimate_mean
+from skgraded.stats.paired_samples import means_of_queries
+from skgraded.stats.racing import CHECKPOINTS, compare_with_leader, is_hopeless
 from skgraded.writing import tables
+from skgraded.writing.text import utf8
 
 if TYPE_CHECKING:
     import pandas
@@ -53,21 +62,24 @@ OF_BEST_ESTIMATOR = (
     "n_features_in_",
     "predict_proba",
 )
+OF_TRAINING = ("n_rounds", "best_rounds", "dropped")  # columns of cv_results_
 
 
 class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
-    """Hyperparameter search that drops candidates as soon as their per-query values rule them out.
+    """Hyperparameter search that stops training candidates that cannot become the best.
 
-    All candidates are evaluated on the first fold, the remaining ones on the second, and so on.
-    After each fold, every candidate is compared with the leader on the values of all queries so
-    far. Candidates that cannot be better than the leader by more than `margin` are dropped. The
-    remaining candidates, `survivors_`, are a confidence set for the best candidate.
+    The candidates of a `QueryRanker` with early stopping are trained one after the other. The folds
+    of a candidate are trained side by side, and after each round, the mean of `measure` over the
+    queries of all folds is computed. The best round counts. A candidate is dropped if it stays too
+    far below the best candidate so far. Other estimators are fitted on all folds, as in
+    ``GridSearchCV``.
 
     Parameters
     ----------
     estimator : ranker or regressor
-        A `QueryRanker`, a pipeline that ends with one, or any estimator that `cross_evaluate`
-        accepts.
+        A `QueryRanker` with `early_stopping`, around a booster or a pipeline that ends with one.
+        The folds of `cv` replace its validation queries, and its `n_iter_no_change` is used. Any
+        other estimator that `cross_evaluate` accepts has no rounds, so no candidate is dropped.
     param_distributions : dict or list of dicts
         Parameter names with lists of values or scipy distributions, as in ``GridSearchCV`` and
         ``RandomizedSearchCV``.
@@ -75,56 +87,65 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         Number of candidates to sample as in ``RandomizedSearchCV``. If None, the candidates are all
         combinations of the values, all of which must then be lists.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        In a list, the first measure decides; the other measures are reported.
-    cv : int, scikit-learn splitter or list of splits, default=10
-        Folds that keep queries whole, as in `cross_evaluate`. They are evaluated in random order.
+        In a list, the first measure decides; the other measures are reported. It replaces the
+        `measure` of a `QueryRanker` during the search.
+    cv : int, scikit-learn splitter or list of splits, default=5
+        Folds that keep queries whole, as in `cross_evaluate`.
+    n_standard_errors : float, default=1.0
+        How cautiously candidates are dropped; see Notes. With ``numpy.inf``, no candidate is
+        dropped.
     level : float or None, default=0.95
-        Probability that the candidate with the highest expected value is among the survivors, for
-        ``margin=0``. If None, no candidate is dropped, and queries may have unequal weights.
+        Probability that, of the candidates that were not dropped, the one with the highest expected
+        value is among the survivors, for ``margin=0``. If None, all these candidates survive, and
+        queries may have unequal weights.
     margin : float, default=0.0
-        Difference, in units of the measure, that does not matter: a candidate is dropped once it
-        cannot be better than the leader by more than this. With `prefer`, such differences are
-        ties: a candidate is dropped only once it is worse than the leader by more than `margin`,
-        and `prefer` then chooses among the survivors.
+        Difference, in units of the measure, that does not matter: a candidate survives only if it
+        can be better than the leader by more than this. With `prefer`, such differences are ties:
+        a candidate is dropped, or does not survive, only if it is worse than the leader by more
+        than `margin`, and `prefer` then chooses among the survivors.
     prefer : str or callable, optional
         How to choose among the survivors: the name of a parameter, of which smaller numbers are
         preferred, or a function of a dict of parameters that returns a number, of which smaller
         values are preferred. If None, the survivor with the highest mean is the best.
     refit : bool, default=True
-        Whether to fit the best candidate on all rows.
+        Whether to fit the best candidate on all rows, with `best_rounds_` rounds.
     n_jobs : int, optional
-        Number of candidates to fit in parallel. It does not change the result.
+        Number of folds of a candidate to fit in parallel. It does not change the result.
     error_score : "raise" or float, default="raise"
-        If "raise", the error of a candidate's fit is raised. If a float, the queries of the fold
-        get this value for the candidate and a FitFailedWarning is issued; after nan, the candidate
-        is dropped. An error is raised if all candidates fail.
+        If "raise", the error of a candidate's fit is raised. If a float, the candidate is dropped
+        with this score, for all folds that were trained side by side, and a FitFailedWarning is
+        issued. An error is raised if all candidates fail.
     progress : bool, default=False
-        Whether to show a progress bar for each fold on a terminal or in a notebook; requires tqdm.
+        Whether to show a progress bar on a terminal or in a notebook, which counts candidates and
+        shows the leader; requires tqdm.
     random_state : int, RandomState instance or None, default=None
-        Seed for sampling candidates, for the order of the folds, and for the simulated critical
-        values.
+        Seed for sampling candidates and for the bootstrap of the survivors.
 
     Attributes
     ----------
     best_index_, best_params_, best_score_ : int, dict and float
-        The best candidate, and its mean over the queries of its folds.
+        The best candidate, and its mean over the test queries.
+    best_rounds_ : int or None
+        Number of boosting rounds of the best candidate; None if it has no rounds.
     best_estimator_ : estimator
-        The best candidate, fitted on all rows. Requires `refit`.
+        The best candidate, fitted on all rows. Requires `refit`. The `evals_result_` of a
+        `QueryRanker` contains the means after each round.
     cv_results_ : dict of arrays of shape (n_candidates,)
-        The columns of ``GridSearchCV``. ``split0_test_score`` belongs to the first fold of the
-        race; scores after a candidate was dropped are nan. ``mean_test_score`` is the mean over
-        queries, whereas ``GridSearchCV`` averages the folds. ``n_folds`` is the number of folds of
-        a candidate, and ``dropped_after`` the number of its last fold, counted from 0, or -1 for
-        survivors, which rank first. For several measures, names end with the measure instead of
-        ``score``.
+        The columns of ``GridSearchCV``, at the best round of each candidate. ``mean_test_score``
+        is the mean over queries, whereas ``GridSearchCV`` averages the folds. ``n_rounds`` is the
+        number of rounds that each fold was trained, ``best_rounds`` the best number of rounds (-1
+        without rounds), and ``dropped`` is True for candidates that were dropped or whose fit
+        failed, which rank last. Folds that are trained side by side have equal times, which include
+        scoring. For several measures, names end with the measure instead of ``score``.
     survivors_ : ndarray of int
-        Indices into ``cv_results_["params"]`` of the survivors, the highest mean first.
+        Indices into ``cv_results_["params"]`` of the candidates that may be the best, the highest
+        mean first.
     comparison_ : Comparison or None
         Comparison of the survivors, named "0", "1", … after their indices, with the survivor that
         has the highest mean, by paired t-tests (without a test for unequal weights). None if there
         is only one survivor.
-    n_fits_ : int
-        Number of fits on folds, without the refit.
+    n_rounds_ : int
+        Number of boosting rounds trained, summed over candidates and folds, without the refit.
     n_features_in_, classes_, decision_function, predict_proba
         Those of `best_estimator_`, if it has them.
 
@@ -134,32 +155,41 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    The test of a candidate uses the joint distribution of its differences from all other
-    candidates, by a Gaussian multiplier bootstrap over queries [1]_. The error ``1 - level`` is
-    spent over the folds by an alpha spending function of Pocock's type [2]_. Queries are treated as
-    independent, although folds share training data [3]_: the level holds for rankers trained on the
-    given data, rather than on new data. It does not hold for strongly skewed differences: with 100
-    queries, a candidate that is best because it gains 0.5 on 5 % of them is dropped in about 35 %
-    of the searches.
+    After 5, 7, 10, 14, 20, 28, … rounds (5 · 2^(j/2), rounded), a candidate is compared with the
+    leader, which is the best of the candidates before it. All values belong to the best rounds so
+    far. Let b be the candidate's mean, h its mean at half as many rounds, and s the standard error
+    of the per-query differences from the leader. The candidate is hopeless if
+    b + (b - h) + `n_standard_errors` · s is below the leader's mean. It is dropped if it is
+    hopeless at two consecutive comparisons. HistGradientBoostingRegressor is first compared after
+    `n_iter_no_change` rounds, because it trains these rounds at once.
+
+    The survivors are determined from the joint distribution of the candidates' differences, by
+    a Gaussian multiplier bootstrap over queries [1]_. `level` does not cover errors of the
+    dropping, nor the choice of the best round on the same queries. Queries are treated as
+    independent, although folds share training data [2]_: the level holds for rankers trained on
+    the given data, rather than on new data, and not for strongly skewed differences.
+
+    A copy of the rows per fold is in memory, for one candidate at a time.
 
     References
     ----------
     .. [1] Chernozhukov, Chetverikov & Kato (2013), "Gaussian approximations and multiplier
        bootstrap for maxima of sums of high-dimensional random vectors", Annals of Statistics 41.
-    .. [2] Lan & DeMets (1983), "Discrete sequential boundaries for clinical trials", Biometrika 70.
-    .. [3] Bengio & Grandvalet (2004), "No unbiased estimator of the variance of K-fold
+    .. [2] Bengio & Grandvalet (2004), "No unbiased estimator of the variance of K-fold
        cross-validation", JMLR 5.
 
     Examples
     --------
     >>> import skgraded as sg
-    >>> from sklearn.linear_model import Ridge
+    >>> from lightgbm import LGBMRanker
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+    >>> booster = LGBMRanker(n_estimators=100, num_leaves=7, n_jobs=1, verbose=-1)
     >>> search = sg.model_selection.RacingSearchCV(
-    ...     sg.QueryRanker(Ridge()), {"estimator__alpha": [1, 1e3, 1e6]}, cv=5, random_state=0
+    ...     sg.QueryRanker(booster, early_stopping=True, n_iter_no_change=20),
+    ...     {"estimator__learning_rate": [0.1, 0.0001]}, random_state=0
     ... ).fit(X, y, qid=qid)
-    >>> search.n_fits_ <= 15, search.best_index_ in search.survivors_
-    (True, True)
+    >>> search.best_params_, search.best_index_ in search.survivors_
+    ({'estimator__learning_rate': 0.1}, True)
     """
 
     # Group sizes cannot be split along with the rows, so they are not requested.
@@ -173,7 +203,8 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         *,
         n_iter: int | None = None,
         measure: Measures = DEFAULT_MEASURE,
-        cv: Any = 10,
+        cv: Any = 5,
+        n_standard_errors: float = 1.0,
         level: float | None = 0.95,
         margin: float = 0.0,
         prefer: Any = None,
@@ -188,6 +219,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.n_iter = n_iter
         self.measure = measure
         self.cv = cv
+        self.n_standard_errors = n_standard_errors
         self.level = level
         self.margin = margin
         self.prefer = prefer
@@ -235,12 +267,14 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         ------
         ValueError, TypeError
             If an argument is invalid, there are no candidates, a parameter is unknown, a query
-            would be split across folds, the first measure is undefined for all queries, or queries
-            have unequal weights and `level` is not None; raised before any fit.
+            would be split across folds, the first measure is undefined for all test queries, or
+            queries have unequal weights and `level` is not None; raised before any fit.
         """
         rng = check_random_state(self.random_state)
         measures = as_measures(self.measure)
         check_settings(self.error_score, self.progress)
+        if self.n_standard_errors != np.inf:
+            number_validator("n_standard_errors", 0)(self.n_standard_errors)
         number_validator("level", 0, 1, above=True, below=True, optional=True)(self.level)
         number_validator("margin", 0)(self.margin)
         if self.prefer is not None and self.level is None:
@@ -253,28 +287,23 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.level is not None:
             refuse_unequal(
                 data.judgments.weights,
-                "Pass level=None to evaluate all candidates on all folds, or fit without "
+                "Pass level=None to keep all candidates that were not dropped, or fit without "
                 "sample_weight.",
-            )
-        if not has_value(measures[0], data.judgments):
-            raise ValueError(
-                f"The measure {measures[0]} is undefined for all {data.judgments.n_queries} "
-                "queries, because no query with positive weight has a relevant document."
             )
         copy = adapter_of(self.estimator).copy
         rankers = [
             replace(data, ranker=copy().set_params(**clone(parameters, safe=False)))
             for parameters in candidates
         ]
-        folds = data.folds(self.cv)
-        folds = [folds[i] for i in rng.permutation(len(folds))]
-        results = _Results(measures, data.judgments, candidates, len(folds))
+        folds = _Folds(measures, data, data.folds(self.cv))
+        results = self._evaluate_candidates(folds, rankers)
+        _report_errors(results, candidates)
         self._removed_columns = data.removed
-        self._race(results, rankers, folds, np.random.default_rng(rng.randint(2**31)))
-        self._choose(results, preferences)
+        self._choose(folds, results, candidates, preferences, rng)
         if self.refit:
+            best = self.best_index_
             every_row = np.arange(data.judgments.n_rows)
-            self.best_estimator_ = rankers[self.best_index_].fit(every_row)
+            self.best_estimator_ = rankers[best].fit(every_row, results[best].rounds)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -328,70 +357,113 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
                 )
         return preferences
 
-    def _race(
-        self,
-        results: _Results,
-        rankers: list[RankerOnRows],
-        folds: list[tuple[np.ndarray, np.ndarray]],
-        rng: np.random.Generator,
-    ) -> None:
-        """Evaluate the remaining candidates on each fold, and drop those that cannot win."""
-        # With a preference, candidates may be worse than the leader by up to the margin.
-        margin = self.margin if self.prefer is None else -self.margin
-        race = Race(len(rankers), 0.0 if self.level is None else self.level, margin, rng)
-        remaining = np.arange(len(rankers))
-        for number, (train, test) in enumerate(folds):
-            calls = [
-                delayed(run_fold)(rankers[c], number, train, test, self.error_score, False)
-                for c in remaining
-            ]
-            runs = in_parallel(calls, self.n_jobs, self.progress, desc="candidates", leave=False)
-            kept = results.record(remaining, runs, rankers[0], self.error_score)
-            race.keep(kept)
-            remaining = remaining[kept]
-            values = results.comparable(remaining)
-            if self.level is None or not len(values):
-                continue
-            look = race.look(values, (number + 1) / len(folds))
-            results.difference[remaining] = look.difference
-            results.half_width[remaining] = look.half_width
-            results.dropped_after[remaining[look.is_dropped]] = number
-            race.keep(~look.is_dropped)
-            remaining = remaining[~look.is_dropped]
+    def _evaluate_candidates(self, folds: _Folds, rankers: list[RankerOnRows]) -> list[_Result]:
+        """Train and evaluate all candidates in their order."""
+        results: list[_Result] = []
+        leader: _Result | None = None
+        numbers: Any = range(len(rankers))
+        if self.progress:
+            numbers = progress_bar(numbers, desc="candidates")
+        for c in numbers:
+            ranker = rankers[c].ranker
+            if isinstance(ranker, QueryRanker) and kind_of(ranker.early_stopping) is not None:
+                results.append(self._train_rounds(folds, rankers[c], leader))
+            else:
+                results.append(self._fit_folds(folds, rankers[c]))
+            if not results[c].is_dropped and (leader is None or results[c].mean > leader.mean):
+                leader = results[c]
+                if self.progress:
+                    numbers.set_postfix_str(f"best: candidate {c} with {leader.mean:.4f}")
+        return results
 
-    def _choose(self, results: _Results, preferences: list[float] | None) -> None:
-        """Set the attributes that describe the result of the race."""
-        means, candidates = results.means(results.deciding), results.candidates
-        survivors = np.flatnonzero(results.dropped_after < 0)
-        self.survivors_ = survivors[np.argsort(-means[survivors], kind="stable")]
-        self.cv_results_ = results.table()
-        self.n_fits_ = int(results.n_folds.sum())
+    def _train_rounds(self, folds: _Folds, data: RankerOnRows, leader: _Result | None) -> _Result:
+        """Train the folds of a candidate side by side, until it is dropped or has converged."""
+        # With a preference, candidates may be worse than the leader by up to the margin.
+        margin = 0.0 if self.prefer is None else self.margin
+        patience = data.ranker.n_iter_no_change
+        rounds = CandidateRounds(folds, patience, leader, margin, self.n_standard_errors)
+        start, error = time.perf_counter(), None
+        setting = nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
+        try:
+            with setting:
+                data.fit(np.arange(folds.judgments.n_rows), rounds)
+        except Exception as raised:
+            if self.error_score == "raise":
+                raise
+            error = utf8(f"{type(raised).__name__}: {raised}")
+        fit_time = (time.perf_counter() - start) / len(folds.splits)
+        queries, values = rounds.end(self.error_score if error else None)
+        times = [(fit_time, 0.0)] * len(queries)
+        return folds.summarize_candidate(queries, values, times, error, rounds)
+
+    def _fit_folds(self, folds: _Folds, data: RankerOnRows) -> _Result:
+        """Fit a candidate without rounds on each fold."""
+        calls = [
+            delayed(run_fold)(data, number, *split, self.error_score, False)
+            for number, split in enumerate(folds.splits)
+        ]
+        runs = in_parallel(calls, self.n_jobs, False)
+        values = [
+            run.values(folds.measures, data.judgments_of(run.test), self.error_score)
+            for run in runs
+        ]
+        times = [(run.fit_time, run.score_time) for run in runs]
+        error = next((run.error for run in runs if run.error), None)
+        return folds.summarize_candidate(folds.queries, values, times, error)
+
+    def _choose(
+        self,
+        folds: _Folds,
+        results: list[_Result],
+        candidates: list[dict[str, Any]],
+        preferences: list[float] | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        """Set the attributes that describe the result of the search."""
+        weights, deciding = folds.judgments.weights, folds.measures[0].name
+        means = np.array([result.mean for result in results])
+        kept = np.flatnonzero([not result.is_dropped for result in results])
+        kept = kept[np.argsort(-means[kept], kind="stable")]
+        difference, half_width = means - means[kept[0]], np.full(len(means), np.nan)
+        self.survivors_ = kept
+        if self.level is not None:
+            values = np.array([results[c].values[deciding] for c in kept]).T
+            counts = np.isfinite(values).all(axis=1) & (True if weights is None else weights > 0)
+            # With a preference, candidates may be worse than the leader by up to the margin.
+            margin = self.margin if self.prefer is None else -self.margin
+            draws = np.random.default_rng(rng.randint(2**31))
+            standing = compare_with_leader(values[counts], self.level, margin, draws)
+            difference[kept], half_width[kept] = standing.difference, standing.half_width
+            self.survivors_ = kept[standing.survives]
         self.best_index_ = int(self.survivors_[0])
         if preferences is not None:
             self.best_index_ = int(min(self.survivors_, key=lambda c: preferences[c]))
-        self.best_params_ = candidates[self.best_index_]
-        self.best_score_ = float(means[self.best_index_])
+        best = results[self.best_index_]
+        self.best_params_, self.best_score_ = candidates[self.best_index_], best.mean
+        self.best_rounds_ = None if best.rounds is None else best.rounds.best_round
+        self.cv_results_ = _table_of_results(folds, results, candidates)
+        n_rounds = self.cv_results_["n_rounds"]
+        self.n_rounds_ = int(n_rounds[n_rounds > 0].sum()) * len(folds.splits)
         self.comparison_ = None
         if len(self.survivors_) > 1:
             self.comparison_ = compare(
-                {str(c): results.evaluation(c) for c in self.survivors_},
+                {str(c): folds.evaluation_of(results[c]) for c in self.survivors_},
                 baseline=str(self.survivors_[0]),
-                test=None if are_unequal(results.judgments.weights) else "t",
+                test=None if are_unequal(weights) else "t",
                 level=self.level or 0.95,
             )
-        parameters = {
+        self._columns = {
             name.removeprefix("param_"): column.filled(None)
             for name, column in self.cv_results_.items()
             if name.startswith("param_")
         }
-        self._columns = parameters | {
-            "mean": means,
-            "n_folds": results.n_folds,
-            "dropped_after": results.dropped_after,
-            "difference": results.difference,
-            "ci_low": results.difference - results.half_width,
-            "ci_high": results.difference + results.half_width,
-            "survives": results.dropped_after < 0,
+        self._columns |= {"mean": means}
+        self._columns |= {name: self.cv_results_[name] for name in OF_TRAINING}
+        self._columns |= {
+            "difference": difference,
+            "ci_low": difference - half_width,
+            "ci_high": difference + half_width,
+            "survives": np.isin(np.arange(len(means)), self.survivors_),
         }
 
     def score(
@@ -414,10 +486,10 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     def to_frame(self) -> pandas.DataFrame:
         """Return one row per candidate, in the order of ``cv_results_["params"]``.
 
-        The columns are the parameters, ``mean``, ``n_folds``, ``dropped_after``, ``difference``
-        (from the leader, on the queries of the candidate's folds), ``ci_low`` and ``ci_high`` (its
-        simultaneous interval, by which the candidate was dropped or kept; nan before the first
-        comparison) and ``survives``.
+        The columns are the parameters, ``mean``, ``n_rounds``, ``best_rounds``, ``dropped``,
+        ``difference`` (from the candidate with the highest mean of those that were not dropped),
+        ``ci_low`` and ``ci_high`` (its simultaneous interval, by which the candidate survives or
+        not; nan if it was dropped or ``level=None``) and ``survives``.
         """
         check_is_fitted(self, "cv_results_")
         return tables.frame(self._columns)
@@ -440,119 +512,225 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-class _Results:
-    """Per-query values, times and test results of all candidates.
+# Folds and candidates ----------------------------------------------------------------------------
 
-    `sums` has the shape (n_queries, n_candidates) per measure. A value is a sum divided by
-    `n_tests`, the number of folds that tested the query for this candidate.
-    """
+
+@dataclass
+class _Result:
+    """Values of a candidate at its best round."""
+
+    values: dict[str, np.ndarray]  # shape (n_queries,) per measure; nan for queries without tests
+    fold_means: dict[str, np.ndarray]  # shape (n_folds,) per measure
+    times: np.ndarray  # shape (n_folds, 2): seconds to fit and to score
+    mean: float  # of the first measure, over all queries
+    rounds: CandidateRounds | None
+    error: str | None
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the candidate cannot be the best, because it was dropped or its fit failed."""
+        return self.error is not None or (self.rounds is not None and self.rounds.is_dropped)
+
+
+class _Folds:
+    """The folds of a search, and the queries that they test."""
 
     def __init__(
         self,
         measures: list[Measure],
-        judgments: Judgments,
-        candidates: list[dict[str, Any]],
-        n_folds: int,
+        data: RankerOnRows,
+        splits: list[tuple[np.ndarray, np.ndarray]],
     ) -> None:
-        self.measures, self.judgments, self.candidates = measures, judgments, candidates
-        self.deciding = measures[0].name
-        n = len(candidates)
-        self.sums = {measure.name: np.zeros((judgments.n_queries, n)) for measure in measures}
-        self.n_tests = np.zeros((judgments.n_queries, n), dtype=np.int32)
-        self.fold_means = {measure.name: np.full((n, n_folds), np.nan) for measure in measures}
-        self.times = {name: np.full((n, n_folds), np.nan) for name in ("fit_time", "score_time")}
-        self.n_folds, self.dropped_after = np.zeros(n, dtype=int), np.full(n, -1)
-        self.difference, self.half_width = np.full(n, np.nan), np.full(n, np.nan)
+        self.measures, self.splits = measures, splits
+        self.judgments, self.y = data.judgments, data.y
+        self.masks = [tuple(self._mark_rows(part) for part in split) for split in splits]
+        self.queries = [data.queries_of(test) for _, test in splits]
+        self.tested = np.unique(np.concatenate(self.queries))
+        counts = ~find_undefined(measures[0], self.judgments)[self.tested]
+        weights = data.weights_of(self.tested)
+        if not (counts if weights is None else counts & (weights > 0)).any():
+            raise ValueError(
+                f"The measure {measures[0]} is undefined for all {len(self.tested)} queries, "
+                "because no query with positive weight has a relevant document."
+            )
 
-    def values(self, name: str, candidates: Any = slice(None)) -> np.ndarray:
-        """Return the per-query values of candidates; nan for queries that were not tested."""
-        with np.errstate(invalid="ignore"):
-            return self.sums[name][:, candidates] / self.n_tests[:, candidates]
+    def _mark_rows(self, rows: np.ndarray) -> np.ndarray:
+        marks = np.zeros(self.judgments.n_rows, dtype=bool)
+        marks[rows] = True
+        return marks
 
-    def means(self, name: str) -> np.ndarray:
-        """Return the mean of each candidate over the queries of its folds."""
-        return np.array(
-            [
-                mean_over_queries(np.ascontiguousarray(column), self.judgments.weights)
-                for column in self.values(name).T
-            ]
-        )
+    def average_tests(self, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
+        """Return the mean value of each query over its tests."""
+        return means_of_queries(values, queries, self.judgments.n_queries)
 
-    def record(
-        self, remaining: np.ndarray, runs: Sequence[Any], data: RankerOnRows, error_score: Any
-    ) -> np.ndarray:
-        """Add the results of a fold; return the mask of candidates that can stay in the race.
+    def average_queries(self, values: np.ndarray) -> float:
+        """Return the weighted mean over all queries."""
+        return mean_over_queries(values, self.judgments.weights)
 
-        The runs of the remaining candidates contain their scores or errors.
-        """
-        number, test = runs[0].fold, runs[0].test
-        judgments, queries = data.judgments_of(test), data.queries_of(test)
-        for c, run in zip(remaining, runs, strict=True):
-            for name, column in run.values(self.measures, judgments, error_score).items():
-                self.sums[name][queries, c] += column
-                self.fold_means[name][c, number] = mean_over_queries(
-                    column, data.weights_of(queries)
-                )
-            self.times["fit_time"][c, number] = run.fit_time
-            self.times["score_time"][c, number] = run.score_time
-        self.n_tests[np.ix_(queries, remaining)] += 1
-        self.n_folds[remaining] += 1
-        errors = {int(c): run.error for c, run in zip(remaining, runs, strict=True) if run.error}
-        if not errors:
-            return np.ones(len(runs), dtype=bool)
-        first, error = next(iter(errors.items()))
-        words = (
-            f"{len(runs)} candidates failed in fold {number}. Error of candidate {first}, "
-            f"{self.candidates[first]}: {error}"
-        )
-        if len(errors) == len(runs):
-            raise ValueError(f"All {words}")
-        warnings.warn(f"{len(errors)} of {words}", FitFailedWarning, stacklevel=6)
-        has_failed = np.isin(remaining, list(errors) if np.isnan(error_score) else [])
-        self.dropped_after[remaining[has_failed]] = number
-        return ~has_failed
+    def summarize_candidate(
+        self,
+        queries: list[np.ndarray],
+        values: list[dict[str, np.ndarray]],
+        times: list[tuple[float, float]],
+        error: str | None,
+        rounds: CandidateRounds | None = None,
+    ) -> _Result:
+        """Return the result of a candidate, given the values of the queries of each fold."""
+        of_query, fold_means = {}, {}
+        for name in values[0]:
+            of_folds = [of_fold[name] for of_fold in values]
+            of_query[name] = self.average_tests(np.concatenate(of_folds), np.concatenate(queries))
+            parts = [self.average_tests(*pair) for pair in zip(of_folds, queries, strict=True)]
+            fold_means[name] = np.array([self.average_queries(part) for part in parts])
+        mean = self.average_queries(of_query[self.measures[0].name])
+        return _Result(of_query, fold_means, np.array(times), mean, rounds, error)
 
-    def comparable(self, remaining: np.ndarray) -> np.ndarray:
-        """Return the values of the remaining candidates on tested, defined, weighted queries."""
-        values, weights = self.values(self.deciding, remaining), self.judgments.weights
-        used = np.isfinite(values).all(axis=1) & (True if weights is None else weights > 0)
-        return values[used]
-
-    def evaluation(self, candidate: int) -> Evaluation:
+    def evaluation_of(self, result: _Result) -> Evaluation:
         """Return the values of a candidate on the tested queries as an Evaluation."""
-        tested = np.flatnonzero(self.n_tests[:, candidate])
-        values = {m.name: self.values(m.name, candidate)[tested] for m in self.measures}
+        values = {name: array[self.tested] for name, array in result.values.items()}
         weights = self.judgments.weights
         return Evaluation(
-            self.judgments.query_ids[tested],
+            self.judgments.query_ids[self.tested],
             values,
             {name: np.isnan(array) for name, array in values.items()},
-            weights=None if weights is None else weights[tested],
+            weights=None if weights is None else weights[self.tested],
         )
 
-    def table(self) -> dict[str, Any]:
-        """Return `cv_results_`: the columns of GridSearchCV, n_folds and dropped_after."""
-        table: dict[str, Any] = {}
-        for name, values in self.times.items():
-            seconds = np.ma.masked_invalid(values)
-            table[f"mean_{name}"] = seconds.mean(axis=1).filled(np.nan)
-            table[f"std_{name}"] = seconds.std(axis=1).filled(np.nan)
-        for name in dict.fromkeys(name for parameters in self.candidates for name in parameters):
-            table[f"param_{name}"] = np.ma.MaskedArray(
-                object_array([parameters.get(name) for parameters in self.candidates]),
-                mask=[name not in parameters for parameters in self.candidates],
-            )
-        table["params"] = self.candidates
-        # Survivors rank first, then dropped candidates by their folds; the first measure decides.
-        means = np.nan_to_num(self.means(self.deciding), nan=-np.inf)
-        keys = list(zip(self.dropped_after < 0, self.n_folds, means, strict=True))
-        ranks = np.array([1 + sum(other > key for other in keys) for key in keys], dtype=np.int32)
-        for measure in self.measures:
-            name = "score" if len(self.measures) == 1 else measure.name
-            fold_means = np.ma.masked_invalid(self.fold_means[measure.name])
-            for number, means in enumerate(fold_means.data.T):
-                table[f"split{number}_test_{name}"] = means
-            table[f"mean_test_{name}"] = self.means(measure.name)
-            table[f"std_test_{name}"] = fold_means.std(axis=1).filled(np.nan)
-            table[f"rank_test_{name}"] = ranks.copy()
-        return table | {"n_folds": self.n_folds, "dropped_after": self.dropped_after}
+
+class CandidateRounds(StoppingState):
+    """The rounds of a candidate: trains on the folds of a search until the candidate is dropped.
+
+    `splits` contains boolean masks of the training rows and the test rows of each fold. After the
+    training it is empty, and a `QueryRanker` is then fitted on all rows for the best number of
+    rounds.
+    """
+
+    def __init__(
+        self,
+        folds: _Folds,
+        patience: int,
+        leader: _Result | None,
+        margin: float,
+        n_standard_errors: float,
+    ) -> None:
+        super().__init__(folds.measures, folds.judgments, patience)
+        self.folds, self.leader, self.margin = folds, leader, margin
+        self.n_standard_errors = n_standard_errors
+        self.splits = folds.masks
+        self.is_dropped = self.was_hopeless = False
+
+    def begin(self, rows: list[np.ndarray], scores_late: bool) -> None:
+        """Receive the test rows of each fold in the order of their scores.
+
+        If `scores_late`, the first scores arrive after `patience` rounds.
+        """
+        folds, self.first_checkpoint = self.folds, self.patience if scores_late else 1
+        query, n = layout_of(folds.judgments).query_of_row, folds.judgments.n_queries
+        tests = np.concatenate([fold * n + query[part] for fold, part in enumerate(rows)])
+        self.judgments = Judgments(take_rows(folds.y, np.concatenate(rows)), qid=tests)
+        self.fold, self.query = np.divmod(self.judgments.query_ids, n)
+
+    def _average(self, scores: np.ndarray) -> list[float]:
+        """Return the mean of each measure over the queries of all folds."""
+        self.latest = score_queries(self.measures, self.judgments, scores)
+        by_query = [self.folds.average_tests(values, self.query) for values in self.latest]
+        return [self.folds.average_queries(values) for values in by_query]
+
+    def add_round(self, scores: np.ndarray) -> None:
+        """Evaluate the scores of a new round; drop the candidate if it is hopeless again."""
+        super().add_round(scores)
+        if self.best_round == self.n_rounds:
+            self.best = self.latest
+        is_checkpoint = self.n_rounds in CHECKPOINTS and self.n_rounds >= self.first_checkpoint
+        if self.leader is None or not is_checkpoint:
+            return
+        name = self.measures[0].name
+        values = self.folds.average_tests(self.best[0], self.query)
+        weights = self.folds.judgments.weights
+        error = estimate_mean(values - self.leader.values[name], weights).standard_error
+        to_reach = self.leader.mean - self.margin
+        hopeless = is_hopeless(self.history[name], error, self.n_standard_errors, to_reach)
+        self.is_dropped, self.was_hopeless = hopeless and self.was_hopeless, hopeless
+
+    @property
+    def over_at(self) -> int:
+        """Round up to which training continues without further scores."""
+        end = super().over_at
+        if self.leader is None or self.n_rounds == 0:
+            return end
+        return min(end, next(number for number in CHECKPOINTS if number > self.n_rounds))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the candidate is dropped, or has not improved in the last `patience` rounds."""
+        return self.is_dropped or super().is_over
+
+    def end(self, error_score: Any) -> tuple[list[np.ndarray], list[dict[str, np.ndarray]]]:
+        """Return the queries of each fold and their values at the best round; free the rows.
+
+        If the fit failed, `error_score` is the value of all queries.
+        """
+        names, folds = [measure.name for measure in self.measures], self.folds
+        if error_score is None:
+            in_fold = [self.fold == number for number in range(len(folds.splits))]
+            queries = [self.query[tests] for tests in in_fold]
+            best = dict(zip(names, self.best, strict=True))
+            values = [{name: array[tests] for name, array in best.items()} for tests in in_fold]
+        else:
+            queries = folds.queries
+            values = [
+                dict.fromkeys(names, np.full(len(tested), float(error_score))) for tested in queries
+            ]
+        self.leader, self.judgments, self.splits = None, folds.judgments, []
+        self.latest = self.best = []
+        return queries, values
+
+
+def _report_errors(results: list[_Result], candidates: list[dict[str, Any]]) -> None:
+    """Issue a FitFailedWarning for failed candidates; raise a ValueError if all failed."""
+    errors = {c: result.error for c, result in enumerate(results) if result.error}
+    if errors:
+        first, error = next(iter(errors.items()))
+        words = (
+            f"{len(results)} candidates failed. Error of candidate {first}, {candidates[first]}: "
+            f"{error}"
+        )
+        if len(errors) == len(results):
+            raise ValueError(f"All {words}")
+        warn_user(f"{len(errors)} of {words}", FitFailedWarning)
+
+
+def _table_of_results(
+    folds: _Folds, results: list[_Result], candidates: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return `cv_results_`: the columns of GridSearchCV, and those in OF_TRAINING."""
+    table: dict[str, Any] = {}
+    times = np.ma.masked_invalid([result.times for result in results])
+    for i, name in enumerate(("fit_time", "score_time")):
+        table[f"mean_{name}"] = times[:, :, i].mean(axis=1).filled(np.nan)
+        table[f"std_{name}"] = times[:, :, i].std(axis=1).filled(np.nan)
+    for name in dict.fromkeys(name for parameters in candidates for name in parameters):
+        table[f"param_{name}"] = np.ma.MaskedArray(
+            object_array([parameters.get(name) for parameters in candidates]),
+            mask=[name not in parameters for parameters in candidates],
+        )
+    table["params"] = candidates
+    # Dropped candidates rank last; the first measure decides.
+    dropped = np.array([result.is_dropped for result in results])
+    means = [result.mean for result in results]
+    keys = list(zip(~dropped, np.nan_to_num(means, nan=-np.inf), strict=True))
+    ranks = np.array([1 + sum(other > key for other in keys) for key in keys], dtype=np.int32)
+    for measure in folds.measures:
+        name = "score" if len(folds.measures) == 1 else measure.name
+        fold_means = np.array([result.fold_means[measure.name] for result in results])
+        for number, column in enumerate(fold_means.T):
+            table[f"split{number}_test_{name}"] = column
+        values = [result.values[measure.name] for result in results]
+        table[f"mean_test_{name}"] = np.array([folds.average_queries(array) for array in values])
+        spread = np.ma.masked_invalid(fold_means).std(axis=1)
+        table[f"std_test_{name}"] = spread.filled(np.nan)
+        table[f"rank_test_{name}"] = ranks.copy()
+    rounds = [result.rounds for result in results]
+    table["n_rounds"] = np.array([-1 if each is None else each.n_rounds for each in rounds])
+    table["best_rounds"] = np.array([-1 if each is None else each.best_round for each in rounds])
+    return table | {"dropped": dropped}

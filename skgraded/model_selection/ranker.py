@@ -191,6 +191,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     _queries: QuerySource
     _removed_columns: list[TableColumn]  # the query column and the columns in `drop`
     best_iteration_: int
+    # While a search fits the ranker: the search's folds, or the number of rounds for the refit
+    _rounds: Any = None
 
     # Group sizes cannot be split along with the rows, so they are not requested.
     __metadata_request__fit = dict.fromkeys(("qid", *VALIDATION), True) | {"group": False}

@@ -27,7 +27,7 @@ class JointRounds:
         self._stopped_by_others: set[int] = set()  # folds whose training another fold has ended
         self._scores: list[Any] = [None] * n_folds
         self._barrier = Barrier(n_folds, lambda: state.add_round(np.concatenate(self._scores)))
-        self._slots = Semaphore(effective_n_jobs())
+        self._slots = Semaphore(effective_n_jobs(None))  # of joblib's parallel_config, or 1
         self._config = get_config()  # scikit-learn's settings apply to one thread only
 
     def train(

@@ -1,24 +1,31 @@
-"""RacingSearchCV: candidates that per-query values rule out are dropped, fold by fold."""
+"""RacingSearchCV: boosters that cannot become the best are dropped while they train."""
 
 import joblib
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
 from scipy.stats import loguniform
+from sklearn import config_context
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skgraded as sg
 from skgraded.model_selection import RacingSearchCV
+from skgraded.stats.racing import CHECKPOINTS
 
 RIDGE = sg.QueryRanker(Ridge())
 ALPHAS = {"estimator__alpha": [1, 1e3, 1e6]}
 # Constant predictions rank at random, so that these candidates are clearly worse.
 CONSTANT = {"estimator__fit_intercept": [True], "estimator__alpha": [1, 1e30]}
+LIGHTGBM = LGBMRanker(n_estimators=40, num_leaves=7, n_jobs=1, verbose=-1, random_state=0)
+RATES = {"estimator__learning_rate": [0.1, 1e-5, 0.05, 1.0, 0.2]}
 
 
 @pytest.fixture(scope="module")
@@ -29,24 +36,217 @@ def data():
 @pytest.fixture(scope="module")
 def search(data):
     X, y, qid = data
-    return race(CONSTANT).fit(X, y, qid=qid)
+    return race_rounds(n_jobs=2).fit(X, y, qid=qid)
 
 
 def race(parameters=ALPHAS, ranker=RIDGE, **settings):
     return RacingSearchCV(ranker, parameters, **{"cv": 6, "random_state": 0, **settings})
 
 
-def test_a_clearly_worse_candidate_is_dropped_and_not_fitted_again(search):
-    table = search.cv_results_
-    assert search.survivors_.tolist() == [0]
-    assert search.best_params_ == {"estimator__fit_intercept": True, "estimator__alpha": 1}
-    n_folds = table["n_folds"][1]
-    assert table["n_folds"].tolist() == [6, n_folds]
-    assert search.n_fits_ == 6 + n_folds < 12
-    assert table["dropped_after"].tolist() == [-1, n_folds - 1]
-    scores = [table[f"split{fold}_test_score"][1] for fold in range(6)]
-    assert np.isnan(scores).tolist() == [fold >= n_folds for fold in range(6)]
-    assert table["rank_test_score"].tolist() == [1, 2]
+def race_rounds(parameters=RATES, booster=LIGHTGBM, patience=15, **settings):
+    ranker = sg.QueryRanker(booster, early_stopping=True, n_iter_no_change=patience)
+    return race(parameters, ranker, **{"cv": 3, **settings})
+
+
+# Candidates with rounds --------------------------------------------------------------------------
+
+
+def values_by_round(X, y, qid, rate, n_rounds=40):
+    """Return the values of all queries after each round, trained by lgb.train on three folds."""
+    values = np.empty((n_rounds, 120))
+    for train, test in GroupKFold(3).split(X, y, qid):
+        dataset = lgb.Dataset(
+            X[train], y[train], group=np.bincount(qid[train])[np.unique(qid[train])]
+        )
+        parameters = LIGHTGBM.get_params() | {"learning_rate": rate, "objective": "lambdarank"}
+        del parameters["n_estimators"]
+        booster = lgb.train(parameters, dataset, n_rounds)
+        for n in range(n_rounds):
+            scores = booster.predict(X[test], num_iteration=n + 1)
+            result = sg.evaluate(y[test], scores, qid=qid[test], measures="ndcng@10")
+            values[n, result.query_ids] = result.per_query["NDCNG@10"]
+    return values
+
+
+def expected_rounds(values, leader, patience=15, n_standard_errors=1.0, margin=0.0):
+    """Return the number of trained rounds, and whether the rule drops the candidate."""
+    means, was_hopeless = values.mean(axis=1), False
+    for n in range(1, len(values) + 1):
+        best = int(means[:n].argmax())
+        if n in CHECKPOINTS and leader is not None:
+            error = (values[best] - leader).std(ddof=1) / np.sqrt(120)
+            reach = 2 * means[best] - means[: n // 2].max() + n_standard_errors * error
+            is_hopeless = reach < leader.mean() - margin
+            if is_hopeless and was_hopeless:
+                return n, True
+            was_hopeless = is_hopeless
+        if n - (best + 1) >= patience:
+            break
+    return n, False
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"n_standard_errors": 0.0},
+        {"n_standard_errors": 3},
+        {"margin": 0.03, "prefer": "estimator__learning_rate"},
+    ],
+)
+def test_candidates_are_dropped_by_the_rule_on_curves_that_lgb_train_gives(data, settings):
+    X, y, qid = data
+    result, leader, expected = race_rounds(**settings).fit(X, y, qid=qid), None, []
+    used = {name: value for name, value in settings.items() if name != "prefer"}
+    for rate in RATES["estimator__learning_rate"]:
+        values = values_by_round(X, y, qid, rate)
+        n, is_dropped = expected_rounds(values, leader, **used)
+        best = int(values[:n].mean(axis=1).argmax())
+        expected.append((n, best + 1, is_dropped, values[best].mean()))
+        if not is_dropped and (leader is None or values[best].mean() > leader.mean()):
+            leader = values[best]
+    table = result.cv_results_
+    columns = ("n_rounds", "best_rounds", "dropped")
+    assert list(zip(*(table[name].tolist() for name in columns), strict=True)) == [
+        row[:3] for row in expected
+    ]
+    np.testing.assert_allclose(table["mean_test_score"], [row[3] for row in expected], rtol=1e-12)
+    assert result.n_rounds_ == 3 * sum(row[0] for row in expected)
+
+
+def test_the_refit_uses_the_best_number_of_rounds_and_keeps_the_curve(data, search):
+    X, y, qid = data
+    best = search.best_estimator_
+    values = values_by_round(X, y, qid, search.best_params_["estimator__learning_rate"])
+    curve = best.evals_result_["validation"]["NDCNG@10"]
+    assert curve == [
+        sg.Evaluation(range(120), {"m": row}).mean()["m"] for row in values[: len(curve)]
+    ]
+    assert search.best_rounds_ == best.best_iteration_ == int(np.argmax(curve)) + 1
+    assert search.best_score_ == best.best_score_ == max(curve)
+    assert best.early_stopping is True
+    by_hand = sg.QueryRanker(best.estimator).set_params(estimator__n_estimators=search.best_rounds_)
+    assert search.predict(X).tolist() == by_hand.fit(X, y, qid=qid).predict(X).tolist()
+
+
+def test_the_number_of_jobs_does_not_change_the_result(data, search):
+    X, y, qid = data
+    pd.testing.assert_frame_equal(race_rounds().fit(X, y, qid=qid).to_frame(), search.to_frame())
+
+
+def test_dropped_candidates_neither_survive_nor_rank_before_others(search):
+    table, frame = search.cv_results_, search.to_frame()
+    dropped = table["dropped"]
+    assert dropped.any() and not dropped[search.survivors_].any()
+    assert table["rank_test_score"][dropped].min() > table["rank_test_score"][~dropped].max()
+    assert frame.loc[dropped, ["ci_low", "ci_high"]].isna().all(axis=None)
+    means = table["mean_test_score"]
+    np.testing.assert_allclose(frame["difference"], means - means[search.survivors_[0]], atol=1e-12)
+    splits = np.column_stack([table[f"split{i}_test_score"] for i in range(3)])
+    np.testing.assert_allclose(splits.mean(axis=1), means)  # folds of 40 queries
+
+
+def test_an_infinite_number_of_errors_drops_nothing(data):
+    X, y, qid = data
+    table = race_rounds(n_standard_errors=np.inf).fit(X, y, qid=qid).cv_results_
+    assert not table["dropped"].any()
+    assert (table["n_rounds"] == np.minimum(table["best_rounds"] + 15, 40)).all()
+
+
+def boosters():
+    yield "LightGBM", lambda: LIGHTGBM
+    yield (
+        "HistGradientBoosting",
+        lambda: HistGradientBoostingRegressor(max_iter=40, max_leaf_nodes=7, random_state=0),
+    )
+    yield (
+        "XGBoost",
+        lambda: pytest.importorskip("xgboost").XGBRanker(n_estimators=40, max_depth=3, n_jobs=1),
+    )
+    yield (
+        "CatBoost",
+        lambda: pytest.importorskip("catboost").CatBoostRanker(
+            iterations=40, depth=3, thread_count=1, verbose=0, allow_writing_files=False
+        ),
+    )
+    yield "a pipeline", lambda: make_pipeline(StandardScaler(), LIGHTGBM)
+
+
+@pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in boosters()])
+def test_every_booster_is_dropped_and_its_curve_is_that_of_early_stopping(data, make):
+    X, y, qid = data
+    booster = make()
+    prefix = "estimator__" + ("lgbmranker__" if hasattr(booster, "steps") else "")
+    rates = {f"{prefix}learning_rate": [0.1, 0.01]}
+    test = qid < 40
+    folds = [(np.flatnonzero(~test), np.flatnonzero(test))]
+    fitted = race_rounds(rates, booster, cv=folds, n_standard_errors=0).fit(X, y, qid=qid)
+    alone = sg.QueryRanker(booster, early_stopping=True, n_iter_no_change=15)
+    alone.set_params(**{f"{prefix}learning_rate": 0.1})
+    alone.fit(X[~test], y[~test], qid=qid[~test], X_val=X[test], y_val=y[test], qid_val=qid[test])
+    assert fitted.best_estimator_.evals_result_ == alone.evals_result_
+    assert fitted.best_rounds_ == alone.best_iteration_
+    n_rounds = fitted.cv_results_["n_rounds"][1]
+    assert fitted.cv_results_["dropped"].tolist() == [False, True]
+    assert n_rounds in CHECKPOINTS
+    assert (n_rounds >= 15) or not isinstance(booster, HistGradientBoostingRegressor)
+
+
+def test_weights_count_in_the_curve_whether_or_not_the_fit_receives_them(data):
+    X, y, qid = data
+    weights = 1.0 + qid % 3
+    fitted = race_rounds({"estimator__learning_rate": [0.1]}, level=None)
+    with config_context(enable_metadata_routing=True):
+        fitted.estimator.set_fit_request(sample_weight=False)
+    fitted.fit(X, y, qid=qid, sample_weight=weights)
+    values = values_by_round(X, y, qid, 0.1)
+    curve = fitted.best_estimator_.evals_result_["validation"]["NDCNG@10"]
+    expected = values[: len(curve)] @ (1.0 + np.arange(120) % 3) / 240
+    np.testing.assert_allclose(curve, expected, rtol=1e-12)
+
+
+def test_a_query_that_several_folds_test_counts_once(data):
+    X, y, qid = data
+    query_folds = RepeatedKFold(n_splits=2, n_repeats=2, random_state=0).split(np.arange(120))
+    folds = [tuple(np.flatnonzero(np.isin(qid, part)) for part in split) for split in query_folds]
+    folds = folds[:3]  # half of the queries are tested twice
+    fitted = race_rounds({"estimator__learning_rate": [0.1]}, cv=folds).fit(X, y, qid=qid)
+    ranker = sg.QueryRanker(LIGHTGBM).set_params(estimator__n_estimators=fitted.best_rounds_)
+    values = sg.cross_evaluate(ranker, X, y, qid=qid, measures="ndcng@10", cv=folds)
+    assert fitted.best_score_ == pytest.approx(values.mean()["NDCNG@10"], rel=1e-12)
+
+
+def test_candidates_with_and_without_rounds_compete(data):
+    X, y, qid = data
+    space = [{"estimator": [Ridge()], "early_stopping": [False]}, {"estimator": [LIGHTGBM]}]
+    table = race_rounds(space).fit(X, y, qid=qid).cv_results_
+    assert table["n_rounds"][0] == table["best_rounds"][0] == -1 < table["best_rounds"][1]
+
+
+def test_a_candidate_whose_training_fails_is_dropped(data):
+    X, y, qid = data
+    rates = {"estimator__learning_rate": [-1.0, 0.1]}
+    with pytest.warns(FitFailedWarning, match=r"1 of 2 candidates failed.*candidate 0.*-1"):
+        fitted = race_rounds(rates, error_score=0.0).fit(X, y, qid=qid)
+    table = fitted.cv_results_
+    assert table["dropped"].tolist() == [True, False]
+    assert (table["mean_test_score"][0], table["n_rounds"][0]) == (0.0, 0)
+    assert table["rank_test_score"].tolist() == [2, 1]
+    with pytest.raises(Exception, match="learning_rate"):
+        race_rounds(rates).fit(X, y, qid=qid)
+
+
+def test_the_columns_of_a_splitter_in_early_stopping_are_removed(data):
+    X, y, qid = data
+    frame = pd.DataFrame(X).add_prefix("f").assign(session=qid)
+    by_session = sg.model_selection.QueryKFold(3, "session")
+    ranker = sg.QueryRanker(LIGHTGBM, early_stopping=by_session, n_iter_no_change=15)
+    fitted = race(RATES, ranker, cv=3).fit(frame, y, qid=qid)
+    assert fitted.n_features_in_ == X.shape[1]
+    assert fitted.predict(frame).shape == y.shape
+
+
+# Candidates without rounds -----------------------------------------------------------------------
 
 
 def test_without_a_level_the_results_are_those_of_grid_search(data):
@@ -59,7 +259,9 @@ def test_without_a_level_the_results_are_those_of_grid_search(data):
         cv=folds,
         scoring=sg.make_ranking_scorer("ndcng@10", qid=0),
     ).fit(np.column_stack([qid, X]), y)
-    assert every.n_fits_ == 18
+    assert every.survivors_.tolist() == np.argsort(-every.cv_results_["mean_test_score"]).tolist()
+    assert (every.n_rounds_, every.best_rounds_) == (0, None)
+    assert not every.cv_results_["dropped"].any()
     assert set(grid.cv_results_) - {"params"} <= set(every.cv_results_)
     assert every.cv_results_["params"] == grid.cv_results_["params"]
     for name in ("mean_test_score", "std_test_score", "rank_test_score"):  # folds of equal size
@@ -201,13 +403,13 @@ def test_all_queries_of_a_fold_may_have_weight_0(data):
 def test_a_failed_candidate_is_dropped_and_named(data):
     X, y, qid = data
     parameters = {"estimator__alpha": [1, 2, -1]}
-    with pytest.warns(FitFailedWarning, match=r"1 of 3 candidates failed in fold 0.*alpha.*-1"):
+    with pytest.warns(FitFailedWarning, match=r"1 of 3 candidates failed.*candidate 2.*alpha.*-1"):
         fitted = race(parameters, error_score=np.nan).fit(X, y, qid=qid)
-    assert fitted.cv_results_["dropped_after"].tolist() == [-1, -1, 0]
+    assert fitted.cv_results_["dropped"].tolist() == [False, False, True]
     assert fitted.cv_results_["rank_test_score"][2] == 3
     with pytest.raises(ValueError, match="alpha"):
         race(parameters).fit(X, y, qid=qid)
-    with pytest.raises(ValueError, match="All 1 candidates failed in fold 0"):
+    with pytest.raises(ValueError, match="All 1 candidates failed"):
         race({"estimator__alpha": [-1]}, error_score=0.0).fit(X, y, qid=qid)
 
 
@@ -220,6 +422,7 @@ def test_a_failed_candidate_is_dropped_and_named(data):
         ({"parameters": {"estimator__alpha": loguniform(1, 2)}}, "pass n_iter"),
         ({"parameters": {"estimator__alhpa": [1]}}, "Invalid parameter 'alhpa'"),
         ({"margin": -0.1}, "margin must be a finite number ≥ 0"),
+        ({"n_standard_errors": -1}, "n_standard_errors must be a finite number ≥ 0"),
         ({"level": 1}, "level must be a finite number > 0 and < 1"),
         ({"n_iter": 0}, "n_iter must be"),
         ({"prefer": "estimator__alhpa"}, "must give each candidate a number; got None"),
