@@ -28,6 +28,7 @@ from skgraded._input.query_source import (
     TableColumn,
     columns_to_remove,
     locate_columns,
+    parameters_of,
     warn_of_split_queries,
     without_columns,
 )
@@ -83,6 +84,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         LGBMRanker, XGBRanker, CatBoostRanker, or any ranker whose ``fit`` accepts ``group``
         (sizes of consecutive queries), ``qid`` or ``group_id`` (the query of each row, sorted by
         query); or any scikit-learn regressor, which is fitted on the rows in the order of X.
+        Estimators that choose or validate something on random rows are an error, such as
+        searches, RidgeCV and StackingRegressor.
     qid : str, int or pandas Series, optional
         The source of the query ids in `fit` and `score`. If None, their argument `qid`. If str or
         int, the column of X with this name or position (from the end if negative), which is removed
@@ -281,6 +284,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         adapter = adapter_of(self.estimator, grades_are_gains=are_gains)
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
+        _refuse_splits_of_rows(self.estimator)
         validation = {
             "X_val": X_val,
             "y_val": y_val,
@@ -514,6 +518,30 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.positive_only = True  # grades
         tags.input_tags = adapter_of(self.estimator).input_tags()
         return tags
+
+
+def _refuse_splits_of_rows(estimator: Any) -> None:
+    """Raise a TypeError if a part of the estimator chooses or validates something on random rows.
+
+    Training on samples of the rows, as in forests, is accepted.
+    """
+    for part in [estimator, *parameters_of(estimator).values()]:
+        settings = part.get_params(deep=False) if parameters_of(part) else {}
+        # Unlike a TargetEncoder, whose folds choose nothing
+        predicts = hasattr(part, "predict") or settings.keys() & {"estimator", "estimators"}
+        if predicts and settings.get("cv", "prefit") != "prefit":
+            fault = (
+                "cross-validates on rows, which splits queries: wrap the ranker instead of the "
+                "search, as in GridSearchCV(QueryRanker(…), …, cv=QueryKFold(5, qid='query_id')), "
+                "or use an estimator without cv."
+            )
+        elif "validation_fraction" in settings and (
+            settings.get("early_stopping", settings.get("n_iter_no_change") is not None) is True
+        ):
+            fault = "holds out rows, which splits queries: disable its early stopping."
+        else:
+            continue
+        raise TypeError(f"QueryRanker received {type(part).__name__}, which {fault}")
 
 
 def _refuse_grades(grades: np.ndarray, adapter: Adapter, name: str) -> None:

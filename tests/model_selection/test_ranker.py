@@ -8,13 +8,20 @@ import pytest
 import sklearn
 from lightgbm import LGBMRanker
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.feature_selection import RFE
-from sklearn.linear_model import Ridge
+from sklearn.ensemble import (
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+)
+from sklearn.feature_selection import RFE, SequentialFeatureSelector
+from sklearn.linear_model import ElasticNetCV, Ridge, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, TargetEncoder
 from sklearn.svm import SVR
 from table_kinds import FRAMES, TABLES, select, toy_data
 
@@ -116,7 +123,6 @@ def test_a_series_of_queries_is_looked_up_by_index():
         KNeighborsRegressor(),
         HistGradientBoostingRegressor(max_iter=3),
         make_pipeline(StandardScaler(), SVR()),
-        GridSearchCV(Ridge(), {"alpha": [1.0]}),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -250,3 +256,37 @@ def test_the_ranker_requests_qid_unless_the_constructor_specifies_it():
             == {"qid": "groups", "qid_val": True, "group": False, "sample_weight": True}
             | validation
         )
+
+
+# Estimators that split rows ----------------------------------------------------------------------
+
+CHOOSES = [
+    GridSearchCV(Ridge(), {}),
+    RidgeCV(),
+    make_pipeline(StackingRegressor([("ridge", Ridge())])),
+    make_pipeline(SequentialFeatureSelector(Ridge()), Ridge()),
+    BaggingRegressor(ElasticNetCV()),
+    MLPRegressor(early_stopping=True),
+    GradientBoostingRegressor(n_iter_no_change=5),
+]
+TRAINS_ON_SAMPLES = [
+    RandomForestRegressor(2),
+    BaggingRegressor(Ridge()),
+    GradientBoostingRegressor(n_estimators=2, subsample=0.5),
+    make_pipeline(TargetEncoder(), Ridge()),
+]
+
+
+@pytest.mark.parametrize("estimator", CHOOSES)
+def test_estimators_that_choose_something_on_random_rows_are_refused(estimator):
+    message = "which (cross-validates on|holds out) rows, which splits queries: (wrap the|disable)"
+    with pytest.raises(TypeError, match=message):
+        sg.QueryRanker(estimator).fit([[0], [1], [2]], [0, 1, 2], qid=[1, 1, 2])
+
+
+@pytest.mark.parametrize("estimator", TRAINS_ON_SAMPLES)
+def test_estimators_that_only_train_on_samples_of_rows_are_fitted(estimator):
+    X = np.arange(20.0)[:, np.newaxis] % 5
+    y, qid = X[:, 0] + 0.5, np.arange(20) // 4
+    model = sg.QueryRanker(estimator).fit(X, y, qid=qid)
+    assert model.predict(X).shape == y.shape

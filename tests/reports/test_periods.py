@@ -116,7 +116,9 @@ class TestComparePeriods:
         assert frame["difference"].tolist() == pytest.approx([0, 0, -0.1, -0.1])
         p = stats.ttest_ind(BEFORE - 0.1, BEFORE, equal_var=False).pvalue
         assert frame["p_adjusted"].tolist() == pytest.approx([1, 1, 4 * p, 4 * p])
-        with pytest.raises(ValueError, match=r"same systems; the first has \['bm25', 'lgbm'\], but"):
+        with pytest.raises(
+            ValueError, match=r"same systems; the first has \['bm25', 'lgbm'\], but"
+        ):
             sg.compare_periods(days[0], summary(AFTER, "c"))
 
     def test_a_period_with_one_query_is_not_compared(self):
