@@ -5,7 +5,7 @@ python docs/table_of_measures.py
 
 from pathlib import Path
 
-from skgraded.measures.base import ALIASES, MEASURES, parameters_of
+from skgraded.measures.base import ALIASES, MEASURES, list_parameters
 
 PAGE = Path(__file__).parent / "measure_names.md"
 START, END = "<!-- made by docs/table_of_measures.py -->\n", "<!-- end -->\n"
@@ -30,7 +30,7 @@ def table():
             f"`{other}` (`{meaning}`)" if meaning else f"`{other}`"
             for other, meaning in other_names(cls).items()
         )
-        parameters = ", ".join(f"`{name}`" for name in parameters_of(cls))
+        parameters = ", ".join(f"`{name}`" for name in list_parameters(cls))
         what = cls.__doc__.partition("\n")[0].rstrip(".")
         rows.append(f"| `{name}` | {others} | {what} | {parameters} |")
     return "\n".join(rows) + "\n"

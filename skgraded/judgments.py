@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
-from skgraded._input.queries import group_by_query, group_sizes, mean_weights
+from skgraded._input.queries import QueryIds, group_by_query, group_sizes, mean_weights
 from skgraded._input.tables import UNLABELLED, Labels, check_row_labels
 from skgraded._input.user_warnings import warn_user
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 
+T = TypeVar("T")
 LONGEST_LIST = 1000  # maximum number of rows without qid; more rows cause a warning
 MOST_REMEMBERED = 32  # maximum number of cached plans; a plan may contain one number per row
 
@@ -32,7 +33,12 @@ class Truth(NamedTuple):
     labels: Labels = ()  # the row labels of pandas objects
 
 
-def read_truth(y_true: Any, qid: Any, group: Any, sample_weight: Any) -> Truth:
+def read_truth(
+    y_true: ArrayLike,
+    qid: QueryIds | None,
+    group: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> Truth:
     """Check what a user passes as grades, queries and weights, and convert it to arrays."""
     arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
     has_labels = any(type(values) not in UNLABELLED for values in arguments.values())
@@ -109,12 +115,13 @@ class Judgments:
         self,
         y_true: ArrayLike | Truth,
         *,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        truth: Any = y_true
-        if not isinstance(truth, Truth):
+        if isinstance(y_true, Truth):
+            truth = y_true
+        else:
             truth = read_truth(y_true, qid, group, sample_weight)
         self._labels, self.query_ids = truth.labels, truth.query_ids
         self._layout = layout = Layout(truth)
@@ -133,7 +140,10 @@ class Judgments:
 
 
 def as_judgments(
-    y_true: ArrayLike | Judgments, qid: Any = None, group: Any = None, sample_weight: Any = None
+    y_true: ArrayLike | Judgments,
+    qid: QueryIds | None = None,
+    group: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Judgments:
     """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments.
 
@@ -157,7 +167,7 @@ def as_judgments(
     return judgments
 
 
-def scores_of(judgments: Judgments, y_score: Any) -> np.ndarray:
+def scores_of(judgments: Judgments, y_score: ArrayLike) -> np.ndarray:
     """Check the scores of the rows of Judgments, and return them as float64.
 
     Warn if pandas objects have the same row labels in a different order.
@@ -275,7 +285,7 @@ class Layout:
         """Return the sum of per-level values over the levels of each query, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
-    def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
+    def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the cached result for `key`; if there is none, compute the result and cache it."""
         result = self._memory.pop(key, None)
         if result is None:

@@ -1,12 +1,13 @@
 """Query ids, group sizes and the rows of each query."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input import arrow_strings, door
 from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
@@ -23,6 +24,8 @@ from skgraded._input.words import (
     refuse_unwritable,
 )
 from skgraded._kernels import layout
+
+QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
 # Types of polars and Arrow whose values are not hashable

@@ -406,7 +406,7 @@ class CutoffCurveDisplay(CurveDisplay):
         if measures is None:
             has_several = isinstance(y_score, Mapping) and len(y_score) > 1
             measures = ["ndcng"] if has_several else ["ndcg", "ndcng"]
-        uncut = curves.without_cutoff(measures, ties)
+        uncut = curves.check_uncut(measures, ties)
         judgments, names, scores = check_predictions(
             y_true,
             y_score,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
 from skgraded._input.door import refuse_bad_grades
+from skgraded._input.queries import QueryIds
 from skgraded._input.words import counted, did_you_mean
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
@@ -120,7 +121,7 @@ def describe_unknown(cls: type[Measure], name: str) -> str:
 class _Immutable:
     """Base class that freezes attributes of subclasses for which `shared_fields` does not."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r}")
 
 
@@ -145,7 +146,7 @@ class Measure(_Immutable):
         y_true: ArrayLike | Judgments,
         y_score: ArrayLike,
         *other: Any,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
@@ -192,7 +193,7 @@ class Measure(_Immutable):
         y_true: ArrayLike | Judgments,
         y_score: ArrayLike,
         *,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
     ) -> np.ndarray:
         """Compute per-query values, with queries in order of first appearance; see `__call__`.
@@ -206,7 +207,11 @@ class Measure(_Immutable):
         return score_queries([self], judgments, scores_of(judgments, y_score))[0]
 
     def n_undefined(
-        self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
+        self,
+        y_true: ArrayLike | Judgments,
+        *,
+        qid: QueryIds | None = None,
+        group: ArrayLike | None = None,
     ) -> int:
         """Count the undefined queries; see `__call__` for the parameters."""
         return int(find_undefined(self, as_judgments(y_true, qid, group)).sum())
@@ -253,7 +258,7 @@ class Measure(_Immutable):
     def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         refuse_library(self)
         return self
 
@@ -349,7 +354,7 @@ def normalize_name(name: str) -> str:
     return name.casefold().replace("_", "")  # casefold unifies the two Unicode characters for μ
 
 
-def parameters_of(measure: Measure | type[Measure]) -> dict[str, dataclasses.Field[Any]]:
+def list_parameters(measure: Measure | type[Measure]) -> dict[str, dataclasses.Field[Any]]:
     """Return the parameters of a measure as dataclass fields, in the order shown to users."""
     return measure._fields
 

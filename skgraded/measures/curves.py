@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.door import column, whole_number
+from skgraded._input.queries import QueryIds
 from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
 from skgraded.measures.base import (
     Measure,
@@ -45,7 +46,7 @@ def threshold_curve(
     y_true: ArrayLike | Judgments,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: QueryIds | None = None,
     group: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ties: str = "average",
@@ -102,7 +103,7 @@ def cutoff_curve(
     y_true: ArrayLike | Judgments,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: QueryIds | None = None,
     group: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     measures: Measures = ("ndcg", "ndcng"),
@@ -143,13 +144,13 @@ def cutoff_curve(
     >>> ndcng.round(2)
     array([0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65])
     """
-    uncut = without_cutoff(measures, ties)
+    uncut = check_uncut(measures, ties)
     judgments = as_judgments(y_true, qid, group, sample_weight)
     if cutoffs is None:
         cutoffs = range(1, min(int(judgments.sizes.max()), DEEPEST) + 1)
     ranks = check_cutoffs(cutoffs)
     scores = scores_of(judgments, y_score)
-    cut = [dataclasses.replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
+    cut = [replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
     means = [
         mean_over_queries(values, judgments.weights)
         for values in _score_in_parts(cut, judgments, scores)
@@ -220,15 +221,16 @@ def _score_in_parts(
         yield from score_queries(measures[i : i + n_together], copy(judgments), scores)
 
 
-def without_cutoff(measures: Any, ties: str | None = None) -> list[Any]:
+def check_uncut(measures: Measures, ties: str | None = None) -> list[Ranked]:
     """Check that the measures accept a cut-off but do not set one. Set `ties` unless it is None."""
-    uncut: list[Any] = as_measures(measures)
-    for measure in uncut:
+    uncut = []
+    for measure in as_measures(measures):
         if not isinstance(measure, Ranked) or measure.k is not None:
             raise ValueError(
                 f"The curve covers all cut-offs, so {measure} must accept a cut-off, but not set it."
             )
-    return uncut if ties is None else [dataclasses.replace(m, ties=ties) for m in uncut]
+        uncut.append(measure if ties is None else replace(measure, ties=ties))
+    return uncut
 
 
 def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:

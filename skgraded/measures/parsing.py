@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias
 
-from skgraded._input.door import choice_validator, number_validator
+from skgraded._input.door import choice_validator
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import nearest
 from skgraded.measures.base import (
@@ -20,6 +20,8 @@ from skgraded.measures.base import (
     describe_unknown,
     normalize_name,
 )
+from skgraded.measures.grades import Relevance
+from skgraded.measures.parameters import check_threshold
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 DEFAULT_MEASURE = "ndcng@10"  # if exactly one measure is needed
@@ -43,8 +45,7 @@ OFFICIAL_MEANS = ("map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
 
 _AT = re.compile(r"_at_(\d+)\s*$")  # the cut-off of sentence-transformers, as in ndcg_at_10
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-_CHECK_NAMES = choice_validator("names", ("trec_eval",))
-_CHECK_THRESHOLD = number_validator("threshold", 0)
+_check_names = choice_validator("names", ("trec_eval",))
 
 
 def measure(text: str | Measure, names: str | None = None) -> Measure:
@@ -86,7 +87,7 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
         return parsed
     if not isinstance(text, str):
         raise TypeError(f"measure must be a Measure or a string such as 'ndcng@10'; got {text!r}.")
-    if names is not None and _CHECK_NAMES(names) and text.strip() in FAMILIES:
+    if names is not None and _check_names(names) and text.strip() in FAMILIES:
         example = f"{text.strip()}_{FAMILIES[text.strip()].split()[1]}"
         raise ValueError(
             f"In trec_eval, {text} is a list of measures: choose one, such as {example}."
@@ -216,11 +217,12 @@ def expand_name(text: str | Measure) -> list[Any]:
     return [f"{option[1]}_{part}" for part in option[2].split(",")] if option else [text]
 
 
-def set_threshold(measure: Any, threshold: float) -> Any:
+def set_threshold(measure: Measure, threshold: float) -> Measure:
     """Set the lowest relevant grade of a measure that has a threshold and does not state one."""
-    threshold = _CHECK_THRESHOLD(threshold)
-    has_default = getattr(measure, "threshold", threshold) is None
-    return replace(measure, threshold=threshold) if has_default else measure
+    threshold = check_threshold(threshold)
+    if isinstance(measure, Relevance) and measure.threshold is None:
+        return replace(measure, threshold=threshold)
+    return measure
 
 
 def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) -> None:

@@ -2,21 +2,20 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from copy import copy
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from skgraded._input.door import choice_validator
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block, count_in_orders
-from skgraded.measures.preference_input import is_probability
+from skgraded.measures.preference_input import Pair, Prior, is_probability
 
-Pair = tuple[Any, Any]  # (preferred, other)
 Side = tuple[np.ndarray, np.ndarray]  # a table of bits, and the index of the row of each item
 BLOCK = 1024  # number of items per block; one row of bits takes 128 bytes
-CHECK_CYCLES = choice_validator("cycles", ("raise", "unknown", "majority", "ignore"))
+check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "ignore"))
 
 
 # Preferences that contradict each other ----------------------------------------------------------
@@ -36,7 +35,7 @@ def without_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[in
     return kept, (n_pairs, n_pairs - len(kept))
 
 
-def _strong_components(pairs: Iterable[Pair]) -> dict[Any, int]:
+def _strong_components(pairs: Iterable[Pair]) -> dict[Hashable, int]:
     """Map each item to the number of its strongly connected component."""
     from scipy import sparse
     from scipy.sparse import csgraph
@@ -62,7 +61,7 @@ class Pairs:
         if cycles != "raise":
             pairs, self.left_out = without_cycles(pairs, cycles)
         distinct = dict.fromkeys(pairs)
-        self.number: dict[Any, int] = {item: i for i, item in enumerate(self.items)}
+        self.number: dict[Hashable, int] = {item: i for i, item in enumerate(self.items)}
         ends = map(self.number.__getitem__, chain.from_iterable(distinct))
         self.ends: np.ndarray = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
         self.graph: Graph = Graph(len(self.items), self.ends)
@@ -73,7 +72,7 @@ class Pairs:
                 "pair_accuracy and kendall_tau also accept cycles='ignore'."
             )
 
-    def with_items(self, items: Iterable[Any]) -> "Pairs":
+    def with_items(self, items: Iterable[Hashable]) -> Self:
         """Return a copy with additional items, for which no preferences are stated."""
         more = copy(self)
         more.items = list(dict.fromkeys(chain(self.items, items)))
@@ -81,12 +80,12 @@ class Pairs:
         more.graph = Graph(len(more.items), self.ends)
         return more
 
-    def places(self, items: list[Any]) -> np.ndarray | None:
+    def places(self, items: list[Hashable]) -> np.ndarray | None:
         """Return the items' positions (-1 if absent) in a weak order, or None for other graphs."""
         levels = self.graph.levels()
         return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
 
-    def numbers(self, items: list[Any]) -> np.ndarray:
+    def numbers(self, items: list[Hashable]) -> np.ndarray:
         """Return the node number of each item in the graph, or -1 if no pair contains the item."""
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
@@ -100,16 +99,16 @@ class StatedPairs:
         self.pairs, self.stated = pairs, set(pairs)
         self.items = self.predicted_items = list(dict.fromkeys(chain.from_iterable(pairs)))
 
-    def prefers(self, v: Any, w: Any) -> bool:
+    def prefers(self, v: Hashable, w: Hashable) -> bool:
         """Return whether v is preferred to w at least once."""
         return (v, w) in self.stated
 
 
-def _a_cycle(items: list[Any], pairs: Iterable[Pair]) -> str:
+def _a_cycle(items: list[Hashable], pairs: Iterable[Pair]) -> str:
     """Return the first items of a cycle as a string."""
     from graphlib import CycleError, TopologicalSorter
 
-    preferred: dict[Any, list[Any]] = {item: [] for item in items}
+    preferred: dict[Hashable, list[Hashable]] = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
     try:
@@ -124,15 +123,15 @@ class Scores:
 
     left_out: tuple[int, int] | None = None
 
-    def __init__(self, scores: dict[Any, float]) -> None:
+    def __init__(self, scores: dict[Hashable, float]) -> None:
         self.items = scores
         self.predicted_items = [item for item, score in scores.items() if score != -math.inf]
 
-    def prefers(self, v: Any, w: Any) -> bool:
+    def prefers(self, v: Hashable, w: Hashable) -> bool:
         """Return whether v has a higher score than w."""
         return v in self.items and w in self.items and self.items[v] > self.items[w]
 
-    def places(self, items: list[Any]) -> np.ndarray:
+    def places(self, items: list[Hashable]) -> np.ndarray:
         """Return the position of each item by descending score, or -1 if it has no score."""
         scores = [self.items.get(v) for v in items]
         distinct = sorted({score for score in scores if score is not None}, reverse=True)
@@ -153,7 +152,9 @@ class PairCounts(NamedTuple):
     of_prior: np.ndarray  # EP summed over pairs with unknown order; 0 unless prior is callable
 
 
-def count_stated_pairs(truth: StatedPairs, prediction: Any, items: Any) -> PairCounts:
+def count_stated_pairs(
+    truth: StatedPairs, prediction: StatedPairs | Scores, items: Container[Hashable]
+) -> PairCounts:
     """Count each stated pair of two of the items once, as if the pairs had no items in common."""
     pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
     agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)
@@ -162,7 +163,7 @@ def count_stated_pairs(truth: StatedPairs, prediction: Any, items: Any) -> PairC
     return PairCounts(one_below, one_below, agree, disagree, np.zeros(len(pairs)))
 
 
-def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any) -> PairCounts:
+def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Prior) -> PairCounts:
     """Count the pairs in which both items have the value 1 in `counted`; see `PairCounts`."""
     rows = np.flatnonzero(counted).astype(np.int32)
     ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
@@ -214,8 +215,8 @@ def _bits(v: int, side: Side, n: int) -> np.ndarray:
 
 def _expected_agreement(
     prior: Callable[[Any, Any], float],
-    v: Any,
-    block: list[Any],
+    v: Hashable,
+    block: list[Hashable],
     above: np.ndarray,
     below: np.ndarray,
     said_above: np.ndarray,

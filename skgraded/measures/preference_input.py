@@ -1,29 +1,26 @@
 """Conversion of all supported forms of preferences to lists of pairs or dicts of scores."""
 
 import numbers
-from collections.abc import Collection, Mapping, Sized
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Mapping, Sized
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.door import number_validator, unmasked
-from skgraded._input.queries import query_codes, refuse_inexact
+from skgraded._input.door import unmasked
+from skgraded._input.queries import QueryIds, query_codes, refuse_inexact
 from skgraded._input.tables import all_names, frame_of, refuse_unknown
 from skgraded._input.words import is_missing, plain_list, refuse_unwritable
 
-_CHECK_PRIOR = number_validator("prior", 0, 1)
+Prior: TypeAlias = float | Callable[[Any, Any], float]  # of an item v, and of an item w
+Pair: TypeAlias = tuple[Hashable, Hashable]  # (preferred, other)
+Items: TypeAlias = str | dict[Hashable, None] | None  # JUDGED, PREDICTED, items or all items
 JUDGED, PREDICTED = "judged", "predicted"  # the items of one side, for each query
 
 
-def is_probability(value: Any) -> bool:
+def is_probability(value: object) -> bool:
     """Return whether the value is a number from 0 to 1."""
     return isinstance(value, (numbers.Real, np.bool_)) and 0 <= float(value) <= 1
-
-
-def check_prior(prior: Any) -> Any:
-    """Check that the prior is a callable or a number in [0, 1], and return it."""
-    return prior if callable(prior) else _CHECK_PRIOR(prior)
 
 
 def refuse_empty(values: Sized, name: str) -> None:
@@ -32,7 +29,7 @@ def refuse_empty(values: Sized, name: str) -> None:
         raise ValueError(f"Argument {name} is empty: pass at least one element.")
 
 
-def refuse_lacking(queries: Collection[Any], mapping: Mapping[Any, Any], name: str) -> None:
+def refuse_lacking(queries: Collection[Hashable], mapping: Mapping[Any, Any], name: str) -> None:
     """Raise a ValueError unless the mapping contains all queries."""
     lacking = [query for query in queries if query not in mapping]
     if lacking:
@@ -45,7 +42,7 @@ def refuse_lacking(queries: Collection[Any], mapping: Mapping[Any, Any], name: s
 # Pairs -------------------------------------------------------------------------------------------
 
 
-def read_pairs_by_query(pairs: Any, qid: Any, name: str) -> dict[Any, list[tuple[Any, Any]]]:
+def read_pairs_by_query(pairs: Any, qid: QueryIds | None, name: str) -> dict[Hashable, list[Pair]]:
     """Return a dict of each query's pairs; without `qid`, all pairs belong to the query None."""
     read = read_pairs(pairs, name)
     refuse_empty(read, name)
@@ -60,10 +57,10 @@ def read_pairs_by_query(pairs: Any, qid: Any, name: str) -> dict[Any, list[tuple
     return dict(zip(plain_list(ids), pairs_of, strict=True))
 
 
-def read_pairs(pairs: Any, name: str) -> list[tuple[Any, Any]]:
+def read_pairs(pairs: Any, name: str) -> list[Pair]:
     """Convert pairs to a list of tuples (preferred, other) of hashable items."""
-    read: list[tuple[Any, Any]] = []
-    seen: dict[Any, None] = {}
+    read: list[Pair] = []
+    seen: dict[Hashable, None] = {}
     for row, pair in enumerate(_rows(pairs, name)):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ValueError(
@@ -116,7 +113,7 @@ def _elements(values: Any) -> list[Any]:
 # Items and scores --------------------------------------------------------------------------------
 
 
-def read_item_scores(scores: Mapping[Any, Any], name: str) -> dict[Any, float]:
+def read_item_scores(scores: Mapping[Hashable, Any], name: str) -> dict[Hashable, float]:
     """Check the scores and return them as a dict keyed by item."""
     read: dict[Any, Any] = {}
     for item, score in scores.items():
@@ -130,7 +127,7 @@ def read_item_scores(scores: Mapping[Any, Any], name: str) -> dict[Any, float]:
     return read
 
 
-def read_items_by_query(items: Any, queries: Collection[Any]) -> dict[Any, Any]:
+def read_items_by_query(items: Any, queries: Collection[Hashable]) -> dict[Hashable, Items]:
     """Return the items of each query, as returned by `read_items`; None means all items."""
     if not isinstance(items, Mapping):
         return dict.fromkeys(queries, None if items is None else read_items(items, "items"))
@@ -138,7 +135,7 @@ def read_items_by_query(items: Any, queries: Collection[Any]) -> dict[Any, Any]:
     return {query: read_items(items[query], f"items[{query!r}]", True) for query in queries}
 
 
-def read_items(items: Any, name: str, may_be_empty: bool = False) -> str | dict[Any, None]:
+def read_items(items: Any, name: str, may_be_empty: bool = False) -> Items:
     """Return "judged" or "predicted" unchanged, or a dict with the items as keys."""
     if isinstance(items, str) and items in (JUDGED, PREDICTED):
         return items
@@ -156,7 +153,7 @@ def read_items(items: Any, name: str, may_be_empty: bool = False) -> str | dict[
     return read
 
 
-def _check_item(item: Any, where: str, seen: dict[Any, Any]) -> None:
+def _check_item(item: Hashable, where: str, seen: dict[Hashable, Any]) -> None:
     """Add an item to the dict `seen`; raise an error if the item is None, NaN or not hashable."""
     try:
         if item in seen:

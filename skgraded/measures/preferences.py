@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from skgraded._input.queries import QueryIds
 from skgraded._input.tables import check_row_labels
 from skgraded._input.user_warnings import warn_user
 from skgraded.measures import correlation
@@ -16,17 +16,21 @@ from skgraded.measures import preference_input as inputs
 from skgraded.measures.base import Measure, format_name, mean_over_queries
 from skgraded.measures.correlation import EDRC
 from skgraded.measures.parameters import Function, check_undefined
-from skgraded.measures.parsing import as_measures
+from skgraded.measures.parsing import Measures, as_measures
+from skgraded.measures.preference_graphs import Pairs, Scores, StatedPairs
+from skgraded.measures.preference_input import Items, Pair, Prior
+
+ItemsLike: TypeAlias = str | Collection[Hashable] | Mapping[Any, Any] | None
 
 
 def edrc_score(
     true_pairs: Any,
     predicted_pairs: Any,
     discount: str | Function = "linear",
-    prior: float | Callable[[Any, Any], float] = 0.5,
-    items: Any = None,
+    prior: Prior = 0.5,
+    items: ItemsLike = None,
     *,
-    qid: ArrayLike | None = None,
+    qid: QueryIds | None = None,
     undefined: float = 0.0,
     cycles: str = "raise",
 ) -> float:
@@ -110,7 +114,7 @@ def edrc_score(
     """
     undefined = check_undefined(undefined)
     check_row_labels({"true_pairs": true_pairs, "qid": qid})
-    values = preference_values(
+    values = compute_preference_values(
         true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
     )
     return mean_over_queries(np.array([undefined if v is None else v[0] for v in values.values()]))
@@ -120,10 +124,10 @@ def edrc_per_query(
     true_pairs: Any,
     predicted_pairs: Any,
     discount: str | Function = "linear",
-    prior: float | Callable[[Any, Any], float] = 0.5,
-    items: Any = None,
+    prior: Prior = 0.5,
+    items: ItemsLike = None,
     *,
-    qid: ArrayLike,
+    qid: QueryIds,
     undefined: float = 0.0,
     cycles: str = "raise",
 ) -> dict[Hashable, float]:
@@ -148,7 +152,7 @@ def edrc_per_query(
     """
     undefined = check_undefined(undefined)
     check_row_labels({"true_pairs": true_pairs, "qid": qid})
-    values = preference_values(
+    values = compute_preference_values(
         true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
     )
     return {query: undefined if value is None else value[0] for query, value in values.items()}
@@ -157,11 +161,15 @@ def edrc_per_query(
 # Several measures of the same pairs ---------------------------------------------------------------
 
 
+def _check_prior(prior: Prior) -> Prior:
+    return prior if callable(prior) else correlation.check_prior(prior)
+
+
 def check_preference_measures(
-    measures: Any, discount: str | Function, prior: float | Callable[[Any, Any], float]
+    measures: Measures, discount: str | Function, prior: Prior
 ) -> dict[str, Measure]:
     """Return preference measures keyed by their names in reports; these names include settings."""
-    shown = {"discount": correlation.check_discount(discount), "prior": inputs.check_prior(prior)}
+    shown = {"discount": correlation.check_discount(discount), "prior": _check_prior(prior)}
     named: dict[str, Measure] = {}
     for measure in as_measures(measures):
         if type(measure) not in FORMULAS:
@@ -179,46 +187,46 @@ def check_preference_measures(
     return named
 
 
-def preference_values(
+def compute_preference_values(
     true_pairs: Any,
     predicted_pairs: Any,
     measures: list[Measure],
     discount: str | Function,
-    prior: float | Callable[[Any, Any], float],
-    items: Any,
-    qid: ArrayLike | None,
+    prior: Prior,
+    items: ItemsLike,
+    qid: QueryIds | None,
     cycles: str,
 ) -> dict[Hashable, list[float] | None]:
     """Compute all measures for each query; the result is None for queries without known pairs.
 
     All arguments are validated before the first query is evaluated.
     """
-    discount, prior = correlation.check_discount(discount), inputs.check_prior(prior)
-    cycles = graphs.CHECK_CYCLES(cycles)
+    discount, prior = correlation.check_discount(discount), _check_prior(prior)
+    cycles = graphs.check_cycles(cycles)
     formulas = [FORMULAS[type(measure)] for measure in measures]
-    if cycles == "ignore" and _edrc in formulas:
+    if cycles == "ignore" and _compute_edrc in formulas:
         raise ValueError(
             "EDRC requires the transitive closure of the preferences, which cycles='ignore' does "
             "not compute: use only pair_accuracy and kendall_tau, or another value of cycles."
         )
     pairs_of = inputs.read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
-        prediction = _prediction(predicted_pairs, "predicted_pairs", cycles)
-        inputs.refuse_empty(prediction.items, "predicted_pairs")
-        if items is not None:
-            items = inputs.read_items(items, "items")
-        sides = {None: (_side(pairs_of[None], "true_pairs", cycles), prediction, items)}
+        predicted = _read_prediction(predicted_pairs, "predicted_pairs", cycles)
+        inputs.refuse_empty(predicted.items, "predicted_pairs")
+        known = None if items is None else inputs.read_items(items, "items")
+        side = Sides(_make_side(pairs_of[None], "true_pairs", cycles), predicted, known)
+        sides: dict[Hashable, Sides] = {None: side}
     else:
-        sides = _sides_of_queries(pairs_of, predicted_pairs, items, cycles)
+        sides = _read_sides(pairs_of, predicted_pairs, items, cycles)
     _warn_of_left_out(sides.values(), cycles)
-    if _edrc not in formulas:
+    if _compute_edrc not in formulas:
         prior = 0.5  # only EDRC uses the prior
-    return {query: _measured(*side, formulas, discount, prior) for query, side in sides.items()}
+    return {query: _measure_query(side, formulas, discount, prior) for query, side in sides.items()}
 
 
-def _sides_of_queries(
-    pairs_of: dict[Any, list[tuple[Any, Any]]], predicted_pairs: Any, items: Any, cycles: str
-) -> dict[Any, tuple[Any, ...]]:
+def _read_sides(
+    pairs_of: dict[Hashable, list[Pair]], predicted_pairs: Any, items: ItemsLike, cycles: str
+) -> dict[Hashable, Sides]:
     """Read the truth, the prediction and the items of each query."""
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
@@ -230,27 +238,30 @@ def _sides_of_queries(
     sides = {}
     for query, pairs in pairs_of.items():
         name = f"predicted_pairs[{query!r}]"
-        predicted = _prediction(predicted_pairs[query], name, cycles)
-        truth = _side(pairs, f"true_pairs (query {query!r})", cycles)
-        sides[query] = truth, predicted, items_of[query]
+        predicted = _read_prediction(predicted_pairs[query], name, cycles)
+        truth = _make_side(pairs, f"true_pairs (query {query!r})", cycles)
+        sides[query] = Sides(truth, predicted, items_of[query])
     return sides
 
 
-def _side(pairs: list[graphs.Pair], name: str, cycles: str) -> graphs.Pairs | graphs.StatedPairs:
-    return graphs.StatedPairs(pairs) if cycles == "ignore" else graphs.Pairs(pairs, name, cycles)
+def _make_side(pairs: list[Pair], name: str, cycles: str) -> Pairs | StatedPairs:
+    return StatedPairs(pairs) if cycles == "ignore" else Pairs(pairs, name, cycles)
 
 
-def _prediction(prediction: Any, name: str, cycles: str) -> Any:
+def _read_prediction(prediction: Any, name: str, cycles: str) -> Pairs | StatedPairs | Scores:
     if isinstance(prediction, Mapping):
-        return graphs.Scores(inputs.read_item_scores(prediction, name))
-    return _side(inputs.read_pairs(prediction, name), name, cycles)
+        return Scores(inputs.read_item_scores(prediction, name))
+    return _make_side(inputs.read_pairs(prediction, name), name, cycles)
 
 
-def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
+def _warn_of_left_out(sides: Collection[Sides], cycles: str) -> None:
     """Issue a single warning about all pairs left out of the truth and of the prediction."""
     parts = []
-    for i, name in enumerate(["true_pairs", "predicted_pairs"]):
-        counts = [side[i].left_out for side in sides if side[i].left_out is not None]
+    for name, by_query in (
+        ("true_pairs", [side.truth.left_out for side in sides]),
+        ("predicted_pairs", [side.prediction.left_out for side in sides]),
+    ):
+        counts = [left_out for left_out in by_query if left_out is not None]
         n_queries = sum(n_left_out > 0 for _, n_left_out in counts)
         if n_queries:
             n_pairs, n_left_out = map(sum, zip(*counts, strict=True))
@@ -264,22 +275,27 @@ def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
 # One query ---------------------------------------------------------------------------------------
 
 
-def _measured(
-    truth: Any,
-    prediction: Any,
-    items: Any,
-    formulas: list[Callable[..., float]],
-    discount: str | Function,
-    prior: Any,
+class Sides(NamedTuple):
+    """What is known about one query: preferences of both sides, and the items to evaluate."""
+
+    truth: Pairs | StatedPairs
+    prediction: Pairs | StatedPairs | Scores
+    items: Items
+
+
+def _measure_query(
+    sides: Sides, formulas: list[Callable[..., float]], discount: str | Function, prior: Prior
 ) -> list[float] | None:
     """Return the values for one query, or None if the truth states no preference between items."""
+    truth, prediction, items = sides
     if items is None:
         items = dict.fromkeys([*truth.items, *prediction.items])
     elif items == inputs.JUDGED:
         items = dict.fromkeys(truth.items)
     elif items == inputs.PREDICTED:
         items = dict.fromkeys(prediction.predicted_items)
-    if isinstance(truth, graphs.StatedPairs):
+    if isinstance(truth, StatedPairs):
+        assert not isinstance(prediction, Pairs)
         counts = graphs.count_stated_pairs(truth, prediction, items)
         return [formula(counts) for formula in formulas] if len(counts.ranks) else None
     if callable(prior):
@@ -293,7 +309,9 @@ def _measured(
     return [formula(counts, len(items), discount, prior) for formula in formulas]
 
 
-def _edrc(counts: graphs.PairCounts, n_items: int, discount: str | Function, prior: Any) -> float:
+def _compute_edrc(
+    counts: graphs.PairCounts, n_items: int, discount: str | Function, prior: Prior
+) -> float:
     """Compute EDRC for one query; the variables are named as in the paper."""
     lower = counts.ranks > 1
     W = (n_items - counts.n_below)[lower]  # n_below counts the item itself
@@ -305,26 +323,26 @@ def _edrc(counts: graphs.PairCounts, n_items: int, discount: str | Function, pri
     return float(2 * (weights @ C) / (weights @ W) - 1)
 
 
-def _n_known(counts: graphs.PairCounts) -> tuple[int, int]:
+def _count_known(counts: graphs.PairCounts) -> tuple[int, int]:
     """Return the number of known pairs, and the number of agreements minus disagreements."""
     surplus = int(counts.agree.sum() - counts.disagree.sum())
     return int((counts.n_below - 1).sum()), surplus  # n_below counts the item itself
 
 
-def _kendall_tau(counts: graphs.PairCounts, *settings: Any) -> float:
+def _compute_tau(counts: graphs.PairCounts, *settings: Any) -> float:
     """Return (agree - disagree) / n_known; pairs without a predicted preference count as 0."""
-    n_known, surplus = _n_known(counts)
+    n_known, surplus = _count_known(counts)
     return surplus / n_known
 
 
-def _pair_accuracy(counts: graphs.PairCounts, *settings: Any) -> float:
+def _compute_accuracy(counts: graphs.PairCounts, *settings: Any) -> float:
     """Return the share of known pairs predicted correctly; unpredicted pairs count as 1/2."""
-    n_known, surplus = _n_known(counts)
+    n_known, surplus = _count_known(counts)
     return (n_known + surplus) / (2 * n_known)
 
 
 FORMULAS: dict[type[Measure], Callable[..., float]] = {
-    EDRC: _edrc,
-    correlation.PairAccuracy: _pair_accuracy,
-    correlation.KendallTau: _kendall_tau,
+    EDRC: _compute_edrc,
+    correlation.PairAccuracy: _compute_accuracy,
+    correlation.KendallTau: _compute_tau,
 }

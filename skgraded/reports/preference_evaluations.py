@@ -12,7 +12,7 @@ from skgraded._input import door, queries
 from skgraded._input.tables import check_row_labels
 from skgraded.measures.parameters import Function
 from skgraded.measures.parsing import Measures
-from skgraded.measures.preferences import check_preference_measures, preference_values
+from skgraded.measures.preferences import check_preference_measures, compute_preference_values
 from skgraded.reports.evaluation import Evaluation
 
 
@@ -92,7 +92,7 @@ def evaluate_preferences(
     if sample_weight is not None:
         weights = door.check_weights(sample_weight, len(codes), "qid", len(query_ids))
         weights = queries.mean_weights(weights, codes, np.bincount(codes))
-    values = preference_values(
+    values = compute_preference_values(
         true_pairs, predicted_pairs, list(named.values()), discount, prior, items, qid, cycles
     )
     undefined = np.array([row is None for row in values.values()])

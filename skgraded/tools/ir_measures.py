@@ -10,7 +10,7 @@ from skgraded.datasets import join
 from skgraded.datasets.data_structures import entries_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as parse
-from skgraded.measures.base import parameters_of
+from skgraded.measures.base import list_parameters
 from skgraded.reports.run_evaluations import evaluate_joined
 
 with needs("skgraded.ir_measures", "ir_measures"):
@@ -103,7 +103,7 @@ def measure(text: str | Measure) -> IrMeasure:
         For ``ir_measures.calc_aggregate`` and ``pyterrier.Experiment``.
     """
     parsed = parse(text)
-    defaults = {name: field.default for name, field in parameters_of(parsed).items()}
+    defaults = {name: field.default for name, field in list_parameters(parsed).items()}
     params = {name: getattr(parsed, name) for name in defaults}
     return _CLASSES[type(parsed).__name__](
         **{name: value for name, value in params.items() if repr(value) != repr(defaults[name])}
@@ -115,7 +115,7 @@ def _class_of(name: str, cls: type[Measure]) -> type[Any]:
         field: registry.ParamInfo(
             default=None if info.default is MISSING else info.default, desc=field
         )
-        for field, info in parameters_of(cls).items()
+        for field, info in list_parameters(cls).items()
     }
     attributes = {
         "NAME": name,

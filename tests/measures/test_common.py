@@ -22,7 +22,7 @@ from registry import (
 )
 
 import skgraded as sg
-from skgraded.measures.base import find_undefined, parameters_of, score_queries
+from skgraded.measures.base import find_undefined, list_parameters, score_queries
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}
 
@@ -294,7 +294,7 @@ def test_copies_and_texts_of_a_measure_equal_the_measure(measures):
             assert str(twin) == str(measure) == repr(measure) == measure.name
             assert twin([0, 1, 2], [1, 1, 2]) == measure([0, 1, 2], [1, 1, 2])
         assert not set(measure.name) & set(" :")
-        if not any(callable(getattr(measure, name)) for name in parameters_of(measure)):
+        if not any(callable(getattr(measure, name)) for name in list_parameters(measure)):
             assert sg.measure(measure.name) == measure
             assert sg.measure(measure.name).name == measure.name
 
