@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skgraded._input import door, queries
 from skgraded._input.tables import read_named
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import check_names, plain_list, refuse_repeated
+from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
 from skgraded.judgments import (
     Judgments,
     as_judgments,
@@ -233,7 +233,7 @@ def read_clusters(judgments: Judgments, clusters: Any, expected: str = "y_true")
         raise ValueError(
             "clusters must have one value per query, but the rows of query "
             f"{plain_list(judgments.query_ids)[query]!r} have the clusters "
-            f"{distinct[first[query]]!r} and {distinct[codes[i]]!r}."
+            f"{plain(distinct[first[query]])!r} and {plain(distinct[codes[i]])!r}."
         )
     return distinct[first]
 

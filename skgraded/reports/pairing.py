@@ -10,7 +10,7 @@ import numpy as np
 
 from skgraded._input.queries import query_codes
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import counted, lowest_ids, plain_list
+from skgraded._input.words import counted, lowest_ids, plain, plain_list
 from skgraded.stats.intervals import ROUNDING
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _common_clusters(
                 query = plain_list(first.query_ids)[positions[first_name][i]]
                 raise ValueError(
                     f"Systems {first_name!r} and {name!r} have different clusters, such as "
-                    f"{pair[0][i]!r} and {pair[1][i]!r} for query {query!r}."
+                    f"{plain(pair[0][i])!r} and {plain(pair[1][i])!r} for query {query!r}."
                 )
     cluster = number_clusters(first)
     return None if cluster is None else cluster[positions[first_name]]
@@ -199,7 +199,7 @@ def warn_of_few_clusters(n_clusters: Iterable[int]) -> None:
     """Warn if a mean or a difference has too few clusters for reliable intervals and tests."""
     if (n := min(n_clusters)) < FEWEST_CLUSTERS:
         warn_user(
-            f"There are only {counted(n, 'cluster', 'clusters')} with a value: with fewer than "
+            f"Only {counted(n, 'cluster has', 'clusters have')} a value: with fewer than "
             f"{FEWEST_CLUSTERS}, intervals can be too narrow and tests can reject too often."
         )
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.door import choice_validator, number_validator, whole_number
+from skgraded.stats.rounding import are_equal
 
 METHODS = ("bootstrap", "t")
 ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
@@ -97,11 +98,24 @@ def estimate_mean(
         return MeanEstimate(n, value, np.nan, value, value, n)
     mean = float(np.average(values, weights=weights))
     shares = 1 / n if weights is None else weights / weights.sum()
-    residuals = sum_clusters(shares * (values - mean), cluster)
+    residuals = sum_differences(values, cluster, mean, shares)
     n_units, error = len(residuals), np.nan
     if n_units > 1:
         error = np.sqrt(n_units / (n_units - 1) * np.sum(residuals**2))
+    if error == 0:  # the clusters have equal means
+        return MeanEstimate(n, mean, 0.0, mean, mean, n_units)
     return MeanEstimate(n, mean, error, float(values.min()), float(values.max()), n_units)
+
+
+def sum_differences(
+    values: np.ndarray, cluster: np.ndarray | None, mean: Any = 0.0, shares: Any = 1.0
+) -> np.ndarray:
+    """Sum shares · (values - mean) over each cluster; sums of rounding errors are 0."""
+    sums = sum_clusters(shares * (values - mean), cluster)
+    if cluster is None:
+        return sums
+    sizes = sum_clusters(shares * np.abs(values), cluster)
+    return np.where(are_equal(sums, 0.0, sizes), 0.0, sums)
 
 
 def sum_clusters(values: np.ndarray, cluster: np.ndarray | None) -> np.ndarray:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skgraded.stats.intervals import MeanEstimate, estimate_mean, sum_clusters
-from skgraded.stats.rounding import are_equal, subtract
+from skgraded.stats.intervals import MeanEstimate, estimate_mean, sum_differences
+from skgraded.stats.rounding import subtract
 
 
 class PairedSample(NamedTuple):
@@ -48,14 +48,6 @@ def summarize_pair(
         n_differing=int(np.count_nonzero(sum_differences(differences, cluster))),
         estimate=estimate,
     )
-
-
-def sum_differences(differences: np.ndarray, cluster: np.ndarray | None) -> np.ndarray:
-    """Sum the differences of each cluster along the last axis; sums of rounding errors are 0."""
-    if cluster is None:
-        return differences
-    sums, sizes = sum_clusters(differences, cluster), sum_clusters(np.abs(differences), cluster)
-    return np.where(are_equal(sums, 0.0, sizes), 0.0, sums)
 
 
 def differences_by_query(

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.progress import unseen
-from skgraded.stats.intervals import BLOCK, sum_clusters
-from skgraded.stats.paired_samples import sum_differences
+from skgraded.stats.intervals import BLOCK, sum_clusters, sum_differences
 from skgraded.stats.rounding import are_equal
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
@@ -185,7 +184,7 @@ def _smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
 @_row_by_row
 def _t(differences: np.ndarray, cluster: np.ndarray | None) -> float:
     mean = differences.mean()
-    sums = sum_differences(differences - mean, cluster)
+    sums = sum_differences(differences, cluster, mean)
     n = len(sums)
     if differences.max() == differences.min() or not sums.any():
         return 1.0 if are_equal(mean, 0.0, np.abs(differences).mean()) else p_of_identical(n)
@@ -257,7 +256,7 @@ def _p_of_draws(
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, means = np.random.default_rng(seed), rows.mean(axis=1)
     # Sums over clusters and their numbers of queries or, without clusters, single differences
-    centered = sum_differences(rows - means[:, None], cluster).T
+    centered = sum_differences(rows, cluster, means[:, None]).T
     sizes = None if cluster is None else np.bincount(cluster)[np.unique(cluster)]
     n, squares = len(centered), centered**2
     is_constant = (rows.max(axis=1) == rows.min(axis=1)) | ~centered.any(axis=0)  # as in _t

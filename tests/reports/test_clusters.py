@@ -58,7 +58,7 @@ def test_the_weighted_error_sums_residuals_by_cluster():
     assert (high - low) / 2 == pytest.approx(error * stats.t.ppf(0.975, 15), rel=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:There are only 8 clusters")
+@pytest.mark.filterwarnings("ignore:Only 8 clusters")
 def test_randomization_flips_the_signs_of_whole_clusters():
     a, b = draw(40, 8)
     d = b.per_query["AP"] - a.per_query["AP"]
@@ -180,25 +180,31 @@ def test_what_does_not_support_clusters_is_an_error():
 
 def test_few_clusters_issue_a_warning():
     a, b = draw(40, 14)
-    with pytest.warns(UserWarning, match="only 14 clusters") as record:
+    with pytest.warns(UserWarning, match="Only 14 clusters") as record:
         a.confidence_interval()
         sg.compare({"a": a, "b": b}, test="t")
     assert len(record) == 2 and {warning.filename for warning in record} == {__file__}
     a, b = draw(60, 20)
-    with pytest.warns(UserWarning, match="only 10 clusters"):
+    with pytest.warns(UserWarning, match="Only 10 clusters"):
         sg.compare({"a": a, "b": b}, test="t", by=a.clusters >= 10)
 
 
-@pytest.mark.filterwarnings("ignore:There are only")
+@pytest.mark.filterwarnings("ignore:Only")
 @pytest.mark.parametrize("test", TESTS)
 def test_clusters_whose_differences_cancel_or_are_equal(test):
     cluster = np.repeat(np.arange(4), 2)
     zeros = np.zeros(8)
-    for d, expected in [(np.tile([0.1, -0.1], 4), 1.0), (np.full(8, 0.1), 2.0 ** (1 - 4))]:
+    equal_means = np.array([0.1, 0.3, 0.3, 0.1, 0.2, 0.2, 0.05, 0.35])
+    differences = (np.tile([0.1, -0.1], 4), 0.0), (np.full(8, 0.1), 0.1), (equal_means, 0.2)
+    for d, mean in differences:
         a, b = (
             sg.Evaluation(np.arange(8), {"AP": values}, clusters=cluster) for values in (zeros, d)
         )
-        assert compare(a, b, test)["p_value"] == expected
+        row = compare(a, b, test)
+        assert row["p_value"] == (2.0 ** (1 - 4) if mean else 1.0)
+        intervals = [b.confidence_interval(method=method)["AP"] for method in ("t", "bootstrap")]
+        for limits in [(row["ci_low"], row["ci_high"]), *intervals]:
+            assert limits == pytest.approx((mean, mean), rel=1e-14, abs=1e-17)
 
 
 # Cross-validation --------------------------------------------------------------------------------
