@@ -144,6 +144,6 @@ def evaluate_batches(
         known = (part for part in measured if part is not None)
         groups = parts.group_by_size(known, MIN_QUERIES)
         report = parts.merge_sums(
-            parts.sum_queries(parts.join_measured(group), job) for group in groups
+            parts.summarize_measured(parts.join_measured(group), job) for group in groups
         )
     return parts.finish(report, job)

@@ -117,7 +117,8 @@ def evaluate(
         label=label,
     )
     sums = [
-        delayed(parts.sum_queries)(measured, job) for measured in _evaluate_partitions(ddf, job)
+        delayed(parts.summarize_measured)(measured, job)
+        for measured in _evaluate_partitions(ddf, job)
     ]
     while len(sums) > 1:
         sums = [delayed(parts.merge_sums)(group) for group in _group(sums, MERGE_SIZE)]

@@ -390,7 +390,7 @@ def join_measured(parts: list[Measured]) -> Measured:
 # Sums --------------------------------------------------------------------------------------------
 
 
-def sum_queries(measured: Measured | None, job: Job) -> Merged | None:
+def summarize_measured(measured: Measured | None, job: Job) -> Merged | None:
     """Return the Summary or, for several systems, the Summaries of all queries and segments."""
     if measured is None:
         return None
@@ -414,7 +414,7 @@ def _summarize(measured: Measured, job: Job) -> Merged:
 
 
 def merge_sums(sums: Iterable[Merged | None]) -> Merged | None:
-    """Merge the results of `sum_queries` for disjoint queries; return None if all are None."""
+    """Merge the results of `summarize_measured` for disjoint queries; return None if all are None."""
     known = (report for report in sums if report is not None)
     first = next(known, None)
     return None if first is None else merged_in_order(chain([first], known))

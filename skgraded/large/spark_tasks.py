@@ -19,7 +19,7 @@ from skgraded.large.parts import (
     evaluate_items,
     evaluate_parts,
     group_by_size,
-    sum_queries,
+    summarize_measured,
 )
 from skgraded.large.pieces import pack_pieces, read_pieces, split_items
 
@@ -71,7 +71,7 @@ def _evaluate_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Measured | 
 def sum_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Yield one row, which contains the pickled Summary of a partition or a pickled error."""
     try:
-        result: object = sum_queries(_evaluate_pieces(batches, job), job)
+        result: object = summarize_measured(_evaluate_pieces(batches, job), job)
     except (ValueError, TypeError) as error:  # if the error were raised, Spark would retry the task
         result = error
     yield pa.RecordBatch.from_pydict({"sums": pa.array([pickle.dumps(result)], pa.binary())})
