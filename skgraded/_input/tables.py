@@ -128,7 +128,10 @@ def take_rows(table: Any, rows: Any) -> Any:
 
 
 def stack_rows(table: Any, other: Any) -> Any:
-    """Concatenate the rows of two tables of the same kind."""
+    """Concatenate the rows of two tables of the same kind; `other` may have other categories.
+
+    The categories of `table` keep their codes, and new categories of `other` follow.
+    """
     if isinstance(table, np.ndarray):
         return np.concatenate([table, other])
     if hasattr(table, "tocsr"):
@@ -137,7 +140,31 @@ def stack_rows(table: Any, other: Any) -> Any:
         return sparse.vstack([table, other], format="csr")
     import narwhals.stable.v2 as nw
 
-    return nw.concat(list(map(nw.from_native, (table, other)))).to_native()
+    tables = [nw.from_native(each, eager_only=True) for each in (table, other)]
+    schema = tables[0].schema
+    for name in [name for name, dtype in schema.items() if dtype in (nw.Categorical, nw.Enum)]:
+        columns = _with_same_categories(*(each[name].to_native() for each in tables))
+        tables = [
+            each.with_columns(nw.from_native(column, series_only=True).alias(name))
+            for each, column in zip(tables, columns, strict=True)
+        ]
+    return nw.concat(tables).to_native()
+
+
+def _with_same_categories(column: Any, other: Any) -> tuple[Any, Any]:
+    """Return two columns with the categories of both, first those of `column`.
+
+    Arrow dictionaries and the type Categorical of polars are joined by their libraries.
+    """
+    if hasattr(column, "iloc"):  # pandas
+        categories = column.cat.categories
+        categories = categories.append(other.cat.categories.difference(categories, sort=False))
+        return column.cat.set_categories(categories), other.cat.set_categories(categories)
+    if str(getattr(column, "dtype", "")).startswith("Enum"):  # polars
+        known = dict.fromkeys([*column.dtype.categories, *other.dtype.categories])
+        dtype = type(column.dtype)(list(known))
+        return column.cast(dtype), other.cast(dtype)
+    return column, other
 
 
 # Columns by name ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from itertools import product
 
 import duckdb
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -170,3 +171,23 @@ def test_lightgbm_receives_categories_of_polars_and_refuses_text():
         assert len(set(ranker.fit(typed, y, qid=qid).predict(typed))) > 1
     with pytest.raises(ValueError, match="dtypes must be int, float or bool"):  # not an abort
         ranker.fit(frame, y, qid=qid)
+
+
+def dictionary(values, categories):
+    codes = pa.array([categories.index(value) for value in values], pa.int32())
+    return pa.table({"kind": pa.DictionaryArray.from_arrays(codes, categories)})
+
+
+CATEGORIES = {
+    "pandas": lambda values, known: pd.DataFrame({"kind": pd.Categorical(values, known)}),
+    "polars": lambda values, known: pl.DataFrame({"kind": pl.Series(values, dtype=pl.Enum(known))}),
+    "arrow": dictionary,
+}
+
+
+@pytest.mark.parametrize("make", CATEGORIES.values(), ids=CATEGORIES)
+def test_stacked_rows_keep_the_codes_of_the_first_table_and_add_new_categories(make):
+    first, second = make(["b", "a"], ["b", "a"]), make(["c", "a"], ["a", "c"])
+    column = nw.from_native(stack_rows(first, second))["kind"]
+    assert column.cat.get_categories().to_list() == ["b", "a", "c"]
+    assert column.to_list() == ["b", "a", "c", "a"]

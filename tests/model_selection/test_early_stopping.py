@@ -499,3 +499,18 @@ def test_random_rows_of_histogram_gradient_boosting_are_an_error(early_stopping)
     ranker = sg.QueryRanker(booster, early_stopping=early_stopping)
     with pytest.raises(ValueError, match=r"splits queries.*QueryRanker\(…, early_stopping=5\)"):
         ranker.fit(X, y, qid=qid)
+
+
+def test_refit_accepts_validation_rows_that_lack_a_category():
+    X, y, qid = sg.datasets.make_ranking(n_queries=80, random_state=0)
+    kind, late = np.where(X[:, 0] > 0, "high", "low"), qid >= 60
+    kind[~late & (X[:, 1] > 1)] = "other"
+    frame = pd.DataFrame({"f": X[:, 1], "kind": pd.Categorical(kind)})
+    X_val = frame[late].assign(kind=pd.Categorical(kind[late]))
+    settings = {"n_estimators": 5, "verbose": -1, "n_jobs": 1}
+    ranker = sg.QueryRanker(LGBMRanker(**settings), early_stopping=True, refit=True)
+    validation = {"X_val": X_val, "y_val": y[late], "qid_val": qid[late]}
+    ranker.fit(frame[~late], y[~late], qid=qid[~late], **validation)
+    expected = LGBMRanker(**settings | {"n_estimators": ranker.best_iteration_})
+    expected.fit(frame, y, group=np.bincount(qid))
+    np.testing.assert_allclose(ranker.predict(X_val), expected.predict(frame[late]))
