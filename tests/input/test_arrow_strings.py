@@ -68,9 +68,9 @@ def test_the_keys_of_texts_never_change():
 def test_texts_have_the_same_keys_and_numbers_in_every_layout(layout):
     column = chunked(LAYOUTS[layout])
     expected = marks(np.array(column.to_pylist(), dtype=object))
-    assert arrow.marks_of_rows(arrow.ids(column)).tolist() == expected.tolist()
+    assert arrow.mark_rows(arrow.convert_ids(column)).tolist() == expected.tolist()
     as_bytes = pa.array([text.encode() for text in column.to_pylist()], pa.binary())
-    assert arrow.marks_of_rows(arrow.ids(chunked(as_bytes))).tolist() == expected.tolist()
+    assert arrow.mark_rows(arrow.convert_ids(chunked(as_bytes))).tolist() == expected.tolist()
     assert keys(column).tolist() == expected.tolist()
     texts = column.to_pylist()
     distinct = list(dict.fromkeys(texts))  # in order of first appearance
@@ -168,5 +168,5 @@ def test_a_missing_text_is_named_with_its_row(kind):
 
 @pytest.mark.parametrize("values", [[1, None], [True, None]])
 def test_missing_integers_and_booleans_become_nan(values):
-    result = arrow.numbers(pa.chunked_array([values]))
+    result = arrow.convert_numbers(pa.chunked_array([values]))
     np.testing.assert_array_equal(result, np.array([1.0, np.nan]), strict=True)
