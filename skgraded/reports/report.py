@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skgraded._input.atomic_files import text_or_file
-from skgraded._input.door import RowName, check_weights, unmasked
+from skgraded._input.door import RowName, check_weights, column, unmasked
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
@@ -295,7 +295,10 @@ def read_field(
 ) -> np.ndarray:
     """Convert values to an array in the order of the queries, with one element per query."""
     values = in_query_order(values, name, query_ids, row_labels)
-    array = np.asarray(unmasked(values), dtype=dtype)
+    try:
+        array = np.asarray(unmasked(values), dtype=dtype)
+    except (TypeError, ValueError):
+        array = column(values, name)  # raises an error that names the row and the value
     if array.shape != query_ids.shape:
         raise ValueError(
             f"{name} must have shape {query_ids.shape}, like query_ids; got {array.shape}."

@@ -286,6 +286,8 @@ def test_missing_values_are_nan_tuples_stay_ids_and_without_flags_no_query_is_un
         ({"weights": [1, 1, np.nan]}, "weights must be finite and ≥ 0; got nan for query 'c'"),
         ({"weights": [np.inf, 1, 1]}, "weights must be finite and ≥ 0; got inf for query 'a'"),
         ({"weights": [0, 0, 0]}, "weights is 0 in all rows"),
+        ({"weights": [1, "x", 1]}, "weights must contain numbers; row 1 is 'x'"),
+        ({"per_query": {"AP": [[1], 2, 3]}}, r"per_query\['AP'\] must be a 1-D array of numbers"),
         (
             {"per_query": {"AP": [1, -np.inf, 1]}},
             r"per_query\['AP'\] must be finite or nan; got -inf for query 'b'",
