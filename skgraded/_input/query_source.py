@@ -38,8 +38,8 @@ PARTIAL = (
 SHARED = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
     "ranker was fitted on. Either the split divides queries, and the score is wrong (too high, "
-    "or too low with few relevant documents): use cv=QueryKFold(5, qid='query_id') if X contains "
-    "the queries, cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
+    "or too low with few relevant documents): use cv=QueryKFold(5, qid='query_id') from "
+    "skgraded.model_selection if X contains the queries, cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
     "cv=GroupKFold(5).set_split_request(groups='qid'). Or both sets use the same ids for "
     "different queries, as in files that number their queries from 0 or 1: use other ids, such as "
     "('test', qid)."

@@ -165,10 +165,10 @@ class Adapter:
                     "hold out rows: sort the rows by query first, and set early_stopping=False."
                 )
 
-    def check_stopping(self, fit_params: dict[str, Any]) -> None:
+    def check_stopping(self, fit_params: dict[str, Any], setting: str) -> None:
         """Raise a TypeError, because only boosters support early stopping."""
         raise TypeError(
-            "early_stopping=True requires a supported booster, such as LGBMRanker, XGBRanker, "
+            f"early_stopping={setting} requires a supported booster, such as LGBMRanker, XGBRanker, "
             "CatBoostRanker or HistGradientBoostingRegressor; got "
             f"{self.estimator!r}. Set early_stopping=False, and use the estimator's own early "
             "stopping, if it has any."
@@ -257,19 +257,19 @@ class BoosterAdapter(Adapter):
             return X.to_pandas() if is_installed("pyarrow") else X.to_numpy()
         return X
 
-    def check_stopping(self, fit_params: dict[str, Any]) -> None:
+    def check_stopping(self, fit_params: dict[str, Any], setting: str) -> None:
         """Raise a ValueError if the booster cannot be stopped early or if settings conflict."""
         parameters = self.estimator.get_params()
         for name, kinds in self.changing.items():
             if parameters.get(name) in kinds:
                 raise ValueError(
-                    f"early_stopping=True does not support the booster {parameters[name]!r}, which "
+                    f"early_stopping={setting} does not support the booster {parameters[name]!r}, which "
                     "modifies the trees of earlier rounds: choose another booster."
                 )
         for name in self.conflicting:
             if fit_params.get(name) is not None:
                 raise ValueError(
-                    f"Omit the argument {name}: with early_stopping=True, QueryRanker starts a new "
+                    f"Omit the argument {name}: with early_stopping={setting}, QueryRanker starts a new "
                     f"model, passes the validation set to {type(self.estimator).__name__} and "
                     "decides when to stop. To choose the validation set, pass X_val, y_val and "
                     "qid_val."

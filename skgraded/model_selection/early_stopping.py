@@ -178,7 +178,9 @@ def check_arguments(
             )
         (validation["X_val"], validation["y_val"]), sizes = sets[0], all_sizes[0]
     if kind is not None:
-        adapter.check_stopping(fit_params)
+        is_splitter = kind == "splitter"
+        setting = f"{type(ranker.early_stopping).__name__}(…)" if is_splitter else None
+        adapter.check_stopping(fit_params, setting or str(ranker.early_stopping))
         check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
         check_fraction(ranker.validation_fraction)
         whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from itertools import zip_longest
 from typing import Any, Self
 
 import numpy as np
@@ -439,6 +438,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         refuse_bad_grades(grades, y_name, allow_negative=is_of_order)
         if not suffix or self.refit:
             _refuse_grades(grades, adapter, y_name)
+        if suffix and not self._queries.is_in_X and qid is None and group is None:
+            raise ValueError("X_val requires qid_val: pass the query of each row of X_val.")
         qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
         if self._queries.is_series:
             self._queries.warn_of_partial_queries(X, "score" if suffix else "fit")
@@ -483,7 +484,25 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _check_features(self, X: Any, name: str = "X") -> None:
         names, known = column_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and names != known.tolist():
-            pairs = enumerate(zip_longest(names, known))
+            unseen, missing = (
+                [column for column in first if column not in set(second)]
+                for first, second in ((names, known), (known, names))
+            )
+            if unseen or missing:
+                lists = (
+                    ("unseen at fit time", unseen),
+                    ("seen at fit time, yet now missing", missing),
+                )
+                raise ValueError(
+                    "The feature names should match those that were passed during fit. "
+                    + " ".join(
+                        f"Feature names {text}: {', '.join(map(repr, columns[:5]))}"
+                        f"{', …' if len(columns) > 5 else ''}."
+                        for text, columns in lists
+                        if columns
+                    )
+                )
+            pairs = enumerate(zip(names, known, strict=True))
             i, pair = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
             raise ValueError(
                 "The feature names should match those that were passed during fit, in the same "

@@ -169,7 +169,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         times = np.asarray(source.read(X))
         missing = [is_missing(time) for time in times] if times.dtype == object else times != times
         if np.any(missing):
-            raise ValueError(f"time is missing in row {int(np.argmax(missing))} of X.")
+            row = int(np.argmax(missing))
+            raise ValueError(f"time is missing in row {row} of X, in {source.place}.")
         if times.dtype.kind in "UTO" and any(isinstance(time, str) for time in times):
             times = _parse_times(times, source.place)
         names, time_codes = np.unique(times, return_inverse=True)

@@ -542,13 +542,13 @@ INTEGERS = "Grades in y must be integers ≤ {} for {}; got 2.5 in row 7.*{}"
             "a column is missing",
             lambda: predict(["query_id", "age", "words"]),
             ValueError,
-            "feature 1 of X is 'words', but was 'links' during fit",
+            "during fit. Feature names seen at fit time, yet now missing: 'links'.$",
         ),
         (
             "a column too many",
             lambda: fitted().predict(FRAME.assign(day=1)),
             ValueError,
-            "feature 3 of X is 'day', but was None during fit",
+            "during fit. Feature names unseen at fit time: 'day'.$",
         ),
         *(
             (
@@ -1013,7 +1013,7 @@ def days_of(n_splits=2, time="day", **settings):
             "day is None",
             lambda: split_days(days_of(), (1, 1, None, 3)),
             ValueError,
-            "time is missing in row 2",
+            "time is missing in row 2 of X, in the column",
         ),
         *(
             (
@@ -1030,7 +1030,7 @@ def days_of(n_splits=2, time="day", **settings):
             "day of text is None",
             lambda: split_days(days_of(), ("a", "a", None, "b")),
             ValueError,
-            "time is missing in row 2",
+            "time is missing in row 2 of X, in the column",
         ),
     ]
 )
@@ -1167,5 +1167,43 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
 )
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_cross_evaluate_cannot_start(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# Names in messages --------------------------------------------------------------------------------
+
+
+@table(
+    [
+        (
+            "X_val without qid_val",
+            lambda: sg.QueryRanker(LGBMRanker(), early_stopping=True).fit(
+                X, Y, qid=QID, X_val=X[:5], y_val=Y[:5]
+            ),
+            ValueError,
+            "^X_val requires qid_val",
+        ),
+        (
+            "dart with folds",
+            lambda: sg.QueryRanker(LGBMRanker(boosting_type="dart"), early_stopping=3).fit(
+                X, Y, qid=QID
+            ),
+            ValueError,
+            "^early_stopping=3 does not support the booster 'dart'",
+        ),
+        (
+            "an extra and a missing feature",
+            lambda: (
+                sg.QueryRanker(Ridge(), qid="query_id")
+                .fit(FRAME, Y)
+                .predict(FRAME.rename(columns={"age": "years"}))
+            ),
+            ValueError,
+            "unseen at fit time: 'years'. Feature names seen at fit time, yet now missing: 'age'",
+        ),
+    ]
+)
+def test_messages_contain_the_names_and_values_that_the_user_passed(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -74,7 +74,9 @@ def test_the_warning_names_a_query_and_a_splitter_at_the_line_of_the_caller():
     ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=days(qid[:200]))
     with pytest.warns(sg.TornQueryWarning) as record:
         ranker.score(X[200:], y[200:], qid=days(qid[200:]))
-    assert re.search(f"such as .*'{days(qid[200])}'.*cv=QueryKFold", str(record[0].message))
+    assert re.search(
+        f"such as .*'{days(qid[200])}'.*cv=QueryKFold.* from skgraded", str(record[0].message)
+    )
     assert [warning.filename for warning in record] == [__file__]
     ranker.score(X[200:], y[200:], qid=days(qid[200:]).astype(int))  # numbers differ from dates
 
