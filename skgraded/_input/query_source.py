@@ -4,6 +4,7 @@ import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from hashlib import blake2b
 from math import isfinite
 from typing import Any, Self
 
@@ -358,8 +359,11 @@ def estimators_inside(estimator: Any) -> Iterator[tuple[Any, list[Any] | None]]:
 class FittedQueries:
     """The id, the size and the sum of the grades of each query that a ranker was fitted on.
 
-    `stopped_on` contains the ids of the validation queries that were not used for fitting.
+    `stopped_on` contains the ids of the validation queries that were not used for fitting. A pickle
+    contains hashes of the ids, which may be personal data.
     """
+
+    are_hashed = False
 
     def __init__(self, queries: Any, grades: np.ndarray, stopped_on: Iterable[Any]) -> None:
         self.ids, order, starts = queries
@@ -367,13 +371,21 @@ class FittedQueries:
         self.sums = np.add.reduceat(grades if order is None else grades[order], starts[:-1])
         self.stopped_on = set(stopped_on)
 
-    def shared_with(self, ids: np.ndarray, layout: Any) -> list[int]:
+    def __getstate__(self) -> dict[str, Any]:
+        if self.are_hashed:
+            return self.__dict__
+        hashed = {"are_hashed": True, "ids": list(map(_hash_id, self.ids))}
+        return self.__dict__ | hashed | {"stopped_on": set(map(_hash_id, self.stopped_on))}
+
+    def shared_with(self, ids: Sequence[Any] | np.ndarray, layout: Any) -> list[int]:
         """Return the positions of ids seen during fit; none if the fitted queries are scored.
 
         Rows are assumed to be the fitted rows if they have the same queries, sizes and sums of
         grades.
         """
         known = {query: i for i, query in enumerate(self.ids)}
+        if self.are_hashed:
+            ids = [_hash_id(query) for query in ids]
         at = [known.get(query, -1) for query in ids]
         if len(at) == len(known) and min(at) >= 0:
             sums = layout.sum_levels(layout.levels * layout.counts)
@@ -381,6 +393,17 @@ class FittedQueries:
                 return []
         is_seen = [i >= 0 or query in self.stopped_on for query, i in zip(ids, at, strict=True)]
         return np.flatnonzero(is_seen).tolist()
+
+
+def _hash_id(query: Any) -> int:
+    """Return a 64-bit hash of an id, the same in all processes for numbers and text."""
+    if isinstance(query, str):
+        text = query
+    else:
+        is_whole = isinstance(query, numbers.Real) and isfinite(query) and query % 1 == 0
+        text = f"{int(query) if is_whole else hash(query)} "
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 def warn_of_split_queries(

@@ -1,5 +1,6 @@
 """Warnings about queries of which a ranker is fitted on, or scores, only some rows."""
 
+import pickle
 import re
 import warnings
 from functools import partial
@@ -161,3 +162,18 @@ def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
     _, issued = caught(lambda: ranker.fit(X[some], y[some]))
     assert counts(issued, "fit") == [(1, 12, 1)]
     assert "such as 7, are" in str(issued[0].message)
+
+
+@pytest.mark.parametrize("id_of", [str, int, lambda query: ("user", query)])
+def test_a_pickle_contains_no_query_ids_and_still_warns_of_shared_queries(id_of):
+    X, y, qid = toy_data()
+    ids = pd.Series([id_of(123_456_789_000 + query) for query in qid.tolist()])
+    ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=ids[:200])
+    text = pickle.dumps(ranker)
+    for query in set(ids):
+        assert pickle.dumps(query)[2:-1] not in text and str(query).encode() not in text
+    loaded = pickle.loads(pickle.dumps(pickle.loads(text)))
+    loaded.score(X[:200], y[:200], qid=ids[:200])
+    shared = len(set(ids[:200]) & set(ids[200:]))
+    with pytest.warns(sg.TornQueryWarning, match=f"^{shared} of the"):
+        loaded.score(X[200:], y[200:], qid=ids[200:])
