@@ -1,10 +1,9 @@
 """Conversion of qrels and runs in the data structures of several tools to `Entries`."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -81,7 +80,7 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
                 "join_run(qrels, run)."
             )
         if kind in ("Qrels", "Run"):
-            return from_queries(_queries_of_ranx(getattr(source, kind.lower())), side)
+            return from_queries(source.to_dict().items(), side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
@@ -242,26 +241,3 @@ def _wrong_form(side: str, part: Any) -> TypeError:
         "run": "{query: {document: score}}, or {query: [document, …]} in ranked order",
     }
     return TypeError(f"{side} must have the form {forms[side]}; got the part {part!r:.200}.")
-
-
-def _queries_of_ranx(by_query: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield (query, documents) pairs from Numba's dict of dicts; Python alone reads it slowly."""
-    sizes, documents, numbers = _ranx_reader()(by_query)
-    pairs = zip(documents, numbers, strict=True)
-    for query, size in zip(by_query, sizes, strict=True):
-        yield query, dict(islice(pairs, size))
-
-
-@cache
-def _ranx_reader() -> Any:
-    """Return a compiled function that lists the contents of a dict of dicts."""
-    from numba import njit
-
-    @njit
-    def read(by_query: Any) -> tuple[list[int], list[str], list[float]]:
-        sizes = [len(documents) for documents in by_query.values()]
-        names = [name for documents in by_query.values() for name in documents]
-        numbers = [number for documents in by_query.values() for number in documents.values()]
-        return sizes, names, numbers
-
-    return read

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 import re
@@ -404,7 +402,7 @@ def _columns_of_text(text: bytes, first: int, form: Form) -> dict[str, Any] | No
     if not text:
         return None
     separator = "\t" if b"\t" in text else " "
-    parse = _parse_with_arrow if is_installed("pyarrow") else _parse_with_pandas
+    parse = _parse_with_arrow if is_installed("pyarrow") else _parse_with_python
     return _with_numbers(parse(text, form, separator), lines, form)
 
 
@@ -425,23 +423,13 @@ def _parse_with_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]
     return columns
 
 
-def _parse_with_pandas(text: bytes, form: Form, separator: str) -> dict[str, Any]:
-    import pandas as pd
-
-    ends = separator.encode() * (len(form.columns) - 1) + b"\n"
-    others = bytes(set(range(256)) - set(ends))
-    if b"\0" in text or text.translate(None, others) != ends * text.count(b"\n"):
-        raise ValueError("a line has more or fewer columns, which pandas would accept")
-    frame = pd.read_csv(
-        io.BytesIO(text),
-        sep=separator,
-        names=form.columns,
-        usecols=form.used,
-        dtype=object,  # text
-        na_filter=False,
-        quoting=csv.QUOTE_NONE,
-    )
-    return _columns_of_texts({name: frame[name].to_numpy() for name in form.used}, form)
+def _parse_with_python(text: bytes, form: Form, separator: str) -> dict[str, Any]:
+    n, ends = len(form.columns), separator.encode() * (len(form.columns) - 1) + b"\n"
+    if text.translate(None, bytes(set(range(256)) - set(ends))) != ends * text.count(b"\n"):
+        raise ValueError("a line has more or fewer columns")
+    cells = text.decode().replace("\n", separator).split(separator)[:-1]
+    columns = {name: cells[i::n] for i, name in enumerate(form.columns)}
+    return _columns_of_texts({name: object_array(columns[name]) for name in form.used}, form)
 
 
 def _columns_of_rows(rows: list[tuple[int, list[str]]], form: Form) -> dict[str, Any] | None:
@@ -510,7 +498,7 @@ def _tidy(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
             pairs = enumerate(text.split(b"\n"), first)
             kept = {number: line for number, line in pairs if line[:1] not in (b"", b"#")}
             lines, text = np.array(list(kept)), b"".join([line + b"\n" for line in kept.values()])
-    if not is_uniform or text.startswith(text_files.BOM):  # Arrow and pandas would drop the mark
+    if not is_uniform or text.startswith(text_files.BOM):  # Arrow would drop the mark
         raise ValueError("lines that must be parsed alone")
     return text, lines
 
