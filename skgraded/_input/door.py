@@ -87,7 +87,7 @@ def _converted(values: Any, name: str) -> np.ndarray:
     except ValueError:
         raise ValueError(
             f"{name} must be a 1-D array of numbers; got rows of different lengths."
-            + ROWS * (name in SIDES)
+            f"{ROWS if name in SIDES else ''}"
         ) from None
     except Exception as error:  # libraries of frames raise errors of many types
         kind = type(values).__name__

@@ -30,8 +30,8 @@ def did_you_mean(word: Any, known: Iterable[Any]) -> str:
 
 def quoted_names(names: Sequence[Any]) -> str:
     """Return the first 20 names for a message."""
-    quoted = ", ".join(f"{name!r:.60}" for name in names[:20])
-    return quoted + ", …" * (len(names) > 20) or "none"
+    quoted = [f"{name!r:.60}" for name in names[:20]]
+    return ", ".join(quoted if len(names) <= 20 else [*quoted, "…"]) or "none"
 
 
 def plural(n: int, singular: str, several: str) -> str:

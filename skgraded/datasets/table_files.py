@@ -194,7 +194,8 @@ def _read_csv(
         if not "".join(row).strip():
             return None
         is_short = may_end_early and len(row) == 1
-        row = row + [""] * (len(header) - 1) * is_short
+        if is_short:
+            row = row + [""] * (len(header) - 1)
         if len(row) != len(header):
             raise ValueError(
                 f"the row has {len(row)} columns, but the first line has {len(header)}."

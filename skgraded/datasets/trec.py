@@ -531,7 +531,7 @@ def _cells_of(line: bytes, form: Form) -> list[str] | None:
         number = text_files.number_in(cells[name])
         is_wrong_rank = name == "rank" and number is not None and (number < 0 or number % 1 != 0)
         if number is None or is_wrong_rank or name == "grade" and not math.isfinite(number):
-            advice = form.advice * (name == "rank")
+            advice = form.advice if name == "rank" else ""
             raise ValueError(f"the {name} must be {VALUES.get(name, 'a number')}.{advice}")
     errors = {"rank": "replace"}  # ranks that are no numbers are ignored
     return [cells[name].decode(errors=errors.get(name, "strict")) for name in form.used]
