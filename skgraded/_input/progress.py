@@ -2,11 +2,17 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Protocol
 
 from skgraded._input.needs import is_installed, needs
+
+
+class Advance(Protocol):
+    """A function that advances a progress bar by n steps, and shows a text after it."""
+
+    def __call__(self, n: int, text: str = "") -> None: ...  # noqa: D102
 
 
 def check_progress(progress: bool) -> None:
@@ -16,27 +22,33 @@ def check_progress(progress: bool) -> None:
             import tqdm  # noqa: F401
 
 
-def progress_bar(*args: Any, **settings: Any) -> Any:
-    """Return a tqdm progress bar that is shown only on a terminal or in a notebook."""
+def show_nothing(n: int, text: str = "") -> None:
+    """Do nothing, because no progress bar is shown."""
+
+
+@contextmanager
+def show_progress(
+    is_shown: bool,
+    total: int | None,
+    desc: str | None = None,
+    unit: str = "it",
+    unit_scale: bool = False,
+) -> Iterator[Advance]:
+    """Yield a function that advances a bar, which is shown only on a terminal or in a notebook."""
+    if not is_shown or not is_installed("tqdm"):
+        yield show_nothing
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tqdm.auto warns if ipywidgets is not installed
         from tqdm.auto import tqdm
 
     # With disable=None, tqdm would hide the bar in notebooks, whose output is not a terminal.
-    return tqdm(*args, **settings, disable=False if "ipykernel" in sys.modules else None)
+    disable = False if "ipykernel" in sys.modules else None
+    settings = {"desc": desc, "unit": unit, "unit_scale": unit_scale, "disable": disable}
+    with tqdm(total=total, leave=False, delay=0.5, **settings) as bar:
 
+        def advance(n: int, text: str = "") -> None:
+            bar.set_postfix_str(text, refresh=False)
+            bar.update(n)
 
-def unseen(n: int) -> None:
-    """Do nothing; used if no progress bar is shown."""
-
-
-@contextmanager
-def counting_bar(
-    is_shown: bool, total: int | None, **settings: Any
-) -> Iterator[Callable[[int], Any]]:
-    """Yield a function that advances a progress bar or, if no bar is shown, does nothing."""
-    if not is_shown or not is_installed("tqdm"):
-        yield unseen
-        return
-    with progress_bar(total=total, leave=False, delay=0.5, **settings) as bar:
-        yield bar.update
+        yield advance

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.door import check_scores, choice_validator, whole_number
-from skgraded._input.progress import check_progress, counting_bar
+from skgraded._input.progress import check_progress, show_progress
 from skgraded._input.tables import check_row_labels, read_named
 from skgraded._input.words import check_names
 from skgraded.clicks.bias import (
@@ -383,7 +383,7 @@ class ClickLog:
             name: check_scores(y_scores[name], len(rows.places), argument, "clicked")
             for name, argument in arguments.items()
         }
-        with counting_bar(progress, n_resamples, desc="resamples") as advance:
+        with show_progress(progress, n_resamples, desc="resamples") as advance:
             columns = compare_clicks(
                 rows,
                 scores,

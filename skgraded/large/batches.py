@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import Any
 
 from skgraded._input.needs import needs
-from skgraded._input.progress import counting_bar
+from skgraded._input.progress import show_progress
 from skgraded.large.jobs import check_job
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
@@ -133,7 +133,7 @@ def evaluate_batches(
     named, n_rows = name_batches(batches, job, ROWS)
     with (
         closing(named),  # after an error, closes files and streams at once
-        counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show,
+        show_progress(progress, n_rows, unit=" rows", unit_scale=True) as show,
         # The file is created on disk when something is first written to it.
         tempfile.SpooledTemporaryFile(1, prefix="skgraded-") as file,
     ):

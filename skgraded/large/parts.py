@@ -28,7 +28,7 @@ from skgraded._input.door import (
     refuse_bad_grades,
     scores_as_given,
 )
-from skgraded._input.progress import unseen
+from skgraded._input.progress import Advance, show_nothing
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
 from skgraded._input.tables import library_errors
@@ -234,7 +234,7 @@ def evaluate_parts(
     parts: Iterable[tuple[str, Any]],
     job: Job,
     n_rows: int = 0,
-    show: Callable[[int], Any] = unseen,
+    show: Advance = show_nothing,
 ) -> Iterator[Item]:
     """Validate pairs (name, part), evaluate queries, and yield their values and all other rows.
 

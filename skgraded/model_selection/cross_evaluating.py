@@ -125,7 +125,7 @@ def cross_evaluate(
     folds = data.folds(cv, cluster)
     settings = error_score, return_estimator
     calls = [delayed(run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
-    runs = in_parallel(calls, n_jobs, progress, desc="folds")
+    runs = in_parallel(calls, n_jobs, progress)
     errors = [run.error for run in runs]
     if all(errors):
         raise ValueError(f"All {len(folds)} folds failed. Error in fold 0: {errors[0]}")

@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgraded._input.door import check_grades, column
-from skgraded._input.progress import progress_bar
+from skgraded._input.progress import show_progress
 from skgraded._input.queries import query_codes, sortable_ids, warn_of_row_ids
 from skgraded._input.query_source import (
     QuerySource,
@@ -202,12 +202,16 @@ def _columns_to_remove(
     return columns, []
 
 
-def in_parallel(calls: list[Any], n_jobs: int | None, progress: bool, **bar: Any) -> list[Any]:
-    """Return the results of delayed calls; if `progress`, show a bar with the settings `bar`."""
+def in_parallel(calls: list[Any], n_jobs: int | None, progress: bool = False) -> list[Any]:
+    """Return the results of delayed calls, one per fold; if `progress`, show a bar."""
     from sklearn.utils.parallel import Parallel
 
-    runs = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
-    return list(progress_bar(runs, total=len(calls), **bar) if progress else runs)
+    results = []
+    with show_progress(progress, len(calls), desc="folds") as advance:
+        for result in Parallel(n_jobs=n_jobs, return_as="generator")(calls):
+            results.append(result)
+            advance(1)
+    return results
 
 
 def requests_of_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:

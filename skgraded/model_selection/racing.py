@@ -21,7 +21,7 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.progress import progress_bar
+from skgraded._input.progress import show_progress
 from skgraded._input.query_source import QuerySource, without_columns
 from skgraded._input.tables import as_table, take_rows
 from skgraded._input.user_warnings import warn_user
@@ -361,19 +361,18 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Train and evaluate all candidates in their order."""
         results: list[_Result] = []
         leader: _Result | None = None
-        numbers: Any = range(len(rankers))
-        if self.progress:
-            numbers = progress_bar(numbers, desc="candidates")
-        for c in numbers:
-            ranker = rankers[c].ranker
-            if isinstance(ranker, QueryRanker) and kind_of(ranker.early_stopping) is not None:
-                results.append(self._train_rounds(folds, rankers[c], leader))
-            else:
-                results.append(self._fit_folds(folds, rankers[c]))
-            if not results[c].is_dropped and (leader is None or results[c].mean > leader.mean):
-                leader = results[c]
-                if self.progress:
-                    numbers.set_postfix_str(f"best: candidate {c} with {leader.mean:.4f}")
+        best = ""
+        with show_progress(self.progress, len(rankers), desc="candidates") as advance:
+            for c, data in enumerate(rankers):
+                ranker = data.ranker
+                if isinstance(ranker, QueryRanker) and kind_of(ranker.early_stopping) is not None:
+                    results.append(self._train_rounds(folds, data, leader))
+                else:
+                    results.append(self._fit_folds(folds, data))
+                if not results[c].is_dropped and (leader is None or results[c].mean > leader.mean):
+                    leader = results[c]
+                    best = f"best: candidate {c} with {leader.mean:.4f}"
+                advance(1, best)
         return results
 
     def _train_rounds(self, folds: _Folds, data: RankerOnRows, leader: _Result | None) -> _Result:
@@ -402,7 +401,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
             delayed(run_fold)(data, number, *split, self.error_score, False)
             for number, split in enumerate(folds.splits)
         ]
-        runs = in_parallel(calls, self.n_jobs, False)
+        runs = in_parallel(calls, self.n_jobs)
         values = [
             run.values(folds.measures, data.judgments_of(run.test), self.error_score)
             for run in runs

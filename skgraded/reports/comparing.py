@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.door import argument_error, choice_validator, whole_number
-from skgraded._input.progress import counting_bar
+from skgraded._input.progress import show_progress
 from skgraded._input.segments import segments_of
 from skgraded._input.user_warnings import warn_user
 from skgraded._kernels.sums import mean_of_defined
@@ -407,7 +407,7 @@ def _test_rows(
     if test is None:
         return p
     work = len(differences) * n_resamples
-    with counting_bar(progress, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
+    with show_progress(progress, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
         for (segment,), positions in group_rows(keys, "segment").items():
             rows, cluster = np.array([differences[i] for i in positions]), parts[segment].cluster
             p[positions] = p_values(test, rows, n_resamples, seed, advance, cluster)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.progress import unseen
+from skgraded._input.progress import Advance, show_nothing
 from skgraded.stats.intervals import BLOCK, sum_clusters, sum_differences
 from skgraded.stats.rounding import are_equal
 
@@ -17,7 +17,6 @@ MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, as a share of the sum of their sizes
 WIDE = 1e9  # ratio of two differences from which on the slack of one could hide the other
 Seed = int | np.random.Generator
-Advance = Callable[[int], Any]  # advances a progress bar by a number of steps
 
 
 class PairedTest(NamedTuple):
@@ -50,7 +49,7 @@ def p_values(
     rows: np.ndarray,
     n_resamples: int,
     seed: Seed,
-    advance: Advance = unseen,
+    advance: Advance = show_nothing,
     cluster: np.ndarray | None = None,
 ) -> np.ndarray:
     """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
@@ -114,7 +113,9 @@ def _randomization(
     n_differing = np.count_nonzero(rows, axis=1)
     p, exact = np.ones(len(rows)), np.array([2 ** int(n) <= n_resamples for n in n_differing])
     exact &= n_differing > 0  # sums of clusters can all be 0
-    p[exact] = [_p_of_flips(row[None, row != 0], None, None, unseen)[0] for row in rows[exact]]
+    p[exact] = [
+        _p_of_flips(row[None, row != 0], None, None, show_nothing)[0] for row in rows[exact]
+    ]
     drawn = (n_differing > 0) & ~exact
     if drawn.any():
         rng = np.random.default_rng(seed)

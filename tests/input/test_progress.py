@@ -1,10 +1,11 @@
 """Progress bars are shown only on terminals and in notebooks."""
 
 import sys
+import time
 
 import pytest
 
-from skgraded._input.progress import progress_bar
+from skgraded._input.progress import show_progress
 
 pytest.importorskip("tqdm")
 
@@ -14,5 +15,8 @@ def test_a_bar_is_shown_in_notebooks_but_not_in_files(monkeypatch, capsys, is_no
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     if is_notebook:
         monkeypatch.setitem(sys.modules, "ipykernel", sys)  # any module: only its name counts
-    assert list(progress_bar("abc", desc="letters")) == ["a", "b", "c"]
-    assert ("letters" in capsys.readouterr().err) == is_notebook
+    with show_progress(True, 3, desc="letters") as advance:
+        time.sleep(0.6)  # bars of short computations are not shown
+        advance(2, "best: b")
+    shown = capsys.readouterr().err
+    assert ("letters" in shown and "2/3" in shown and "best: b" in shown) == is_notebook
