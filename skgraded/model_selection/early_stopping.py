@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.queries import sorted_positions
 from skgraded.boosting.adapter import Adapter
+from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, judge_rows
 from skgraded.boosting.stopping import StoppingState
@@ -17,6 +18,7 @@ from skgraded.measures import Measure
 from skgraded.model_selection.folds import splits_of_queries
 from skgraded.model_selection.rounds import JointRounds
 
+MANY_FOLDS = 20  # more folds than this trigger a warning: other libraries count rounds
 FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
 
 
@@ -124,6 +126,12 @@ def _splits(
     order = sorted_positions(queries.ids)[rng.permutation(n_queries)]
     fold_of_query = np.ones(n_queries, dtype=int)
     if kind == "folds":
+        if n_folds > MANY_FOLDS:
+            warn_user(
+                f"early_stopping={n_folds} trains on {n_folds} folds of queries; it is not a number "
+                "of rounds. To stop after this many rounds without a new best value, set "
+                f"early_stopping=5 and n_iter_no_change={n_folds}."
+            )
         fold_of_query[order] = np.arange(n_queries) % n_folds
     else:  # only fold 0 is held out
         n_folds, n_held_out = 1, max(1, round(ranker.validation_fraction * n_queries))

@@ -285,6 +285,11 @@ def splits_of_queries(
         raise ValueError(f"{name} has no splits: at least one is required.")
     sizes = np.bincount(query_of_row)
     for fold, (train, test) in enumerate(splits):
+        if not np.size(test):
+            raise ValueError(
+                f"Fold {fold} of {name}={type(splitter).__name__}(…) has no test rows: use fewer "
+                "splits, or a splitter whose folds all contain queries."
+            )
         n_trained, n_tested = (
             np.bincount(query_of_row[rows], minlength=len(ids)) for rows in (train, test)
         )

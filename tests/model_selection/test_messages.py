@@ -1207,3 +1207,16 @@ def test_cross_evaluate_cannot_start(call, error, message):
 def test_messages_contain_the_names_and_values_that_the_user_passed(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_folds_without_test_rows_and_many_folds_of_early_stopping_are_named():
+    class EmptyLast(QueryKFold):
+        def split(self, X, y=None, groups=None):
+            yield from super().split(X, y, groups)
+            yield np.arange(len(X)), np.array([], dtype=int)
+
+    with pytest.raises(ValueError, match=r"^Fold 3 of cv=EmptyLast\(…\) has no test rows"):
+        sg.cross_evaluate(Ridge(), X, Y, qid=QID, cv=EmptyLast(3))
+    booster = LGBMRanker(n_estimators=1, verbose=-1, n_jobs=1)
+    with pytest.warns(UserWarning, match="early_stopping=21 trains on 21 folds of queries"):
+        sg.QueryRanker(booster, early_stopping=21).fit(X, Y, qid=QID)
