@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.queries import sorted_positions
-from skgraded.boosting.adapter import Adapter
 from skgraded._input.user_warnings import warn_user
+from skgraded.boosting.adapter import Adapter
 from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, judge_rows
 from skgraded.boosting.stopping import StoppingState
