@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import time
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
 from skgraded._input.progress import check_progress
+from skgraded._input.user_warnings import warn_user
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import find_undefined, score_queries
@@ -221,11 +221,10 @@ def _pooled(
     failed = [run for run in runs if run.error is not None]
     if failed:
         n_lost = np.isin(fold, [run.fold for run in failed]).sum()
-        warnings.warn(
+        warn_user(
             f"{len(failed)} of {len(runs)} folds failed, and their {n_lost} queries have the value "
             f"{error_score}. Error in fold {failed[0].fold}: {failed[0].error}",
             FitFailedWarning,
-            stacklevel=3,
         )
     tested, first, position = np.unique(query, return_index=True, return_inverse=True)
     is_repeated = len(tested) < len(query)

@@ -1,6 +1,5 @@
 """Early stopping of a ranker: settings, held-out queries and the fits."""
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -137,11 +136,10 @@ def _splits(
         n_folds, n_held_out = 1, max(1, round(ranker.validation_fraction * n_queries))
         fold_of_query[order[: min(n_held_out, n_queries - 1)]] = 0
         if n_held_out < FEW_QUERIES:
-            warnings.warn(
+            warn_user(
                 f"early_stopping=True chooses the number of rounds on only {n_held_out} of "
                 f"{n_queries} queries. With fewer than {FEW_QUERIES} validation queries, this number "
-                "is mostly chance: set early_stopping=5, which validates on all queries.",
-                stacklevel=4,
+                "is mostly chance: set early_stopping=5, which validates on all queries."
             )
     fold_of_row = fold_of_query[query_of_row]
     return [(fold_of_row != fold, fold_of_row == fold) for fold in range(n_folds)]
