@@ -83,7 +83,7 @@ def _from_pandas(series: Any) -> pa.Array:
     return pa.array(values.astype(dtype.newbyteorder("="), copy=False))
 
 
-def find_missing(column: pa.ChunkedArray) -> np.ndarray:
+def mark_missing(column: pa.ChunkedArray) -> np.ndarray:
     """Return a boolean mask that is True where the column is null or NaN."""
     return compute.is_null(column, nan_is_null=True).to_numpy()
 
@@ -112,7 +112,7 @@ def convert_ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
         refuse_inexact(column.to_numpy(), name)
         column = column.cast(pa.float64())
     if column.null_count or pa.types.is_floating(kind):
-        is_missing = find_missing(column)
+        is_missing = mark_missing(column)
         if is_missing.any():
             row = int(is_missing.argmax())
             raise missing_id(name, row, column[row].as_py())

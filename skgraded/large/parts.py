@@ -161,7 +161,7 @@ def _allows_missing_grades(job: Job) -> bool:
 def _refuse_missing_values(table: pa.Table, job: Job) -> None:
     """Raise a ValueError that names the column, row and query of the first missing value."""
     for argument, name in job.arguments:
-        is_missing = arrow.find_missing(table[name])
+        is_missing = arrow.mark_missing(table[name])
         if is_missing.any() and not (argument == "y_true" and _allows_missing_grades(job)):
             row = int(is_missing.argmax())
             value = "null" if table[name][row].as_py() is None else "NaN"

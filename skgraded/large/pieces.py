@@ -28,22 +28,18 @@ def split_items(items: list[Item], n: int) -> Iterator[tuple[int, Any]]:
     tables = [item for item in items if not isinstance(item, Measured)]
     measured = [item for item in items if isinstance(item, Measured)]
     for item in [join_rows(tables), *measured] if tables else measured:
-        yield from _split(item, n)
-
-
-def _split(item: Item, n: int) -> Iterator[tuple[int, Any]]:
-    if isinstance(item, Measured):
-        order, sizes = order_by_hash(marks(item.query_ids), n)
-    else:
-        position = item.column_names.index(GRADE)
-        if item.schema.types[position] == pa.float64():
-            item = item.set_column(position, GRADE, arrow.narrow(item[GRADE]))
-        order, sizes = order_by_hash(arrow.mark_rows(item[QUERY]), n)
-        batch = arrow.copy_rows(item, order).to_batches()[0]
-    ends = np.cumsum(sizes)
-    for number in np.flatnonzero(sizes).tolist():
-        rows = slice(ends[number] - sizes[number], ends[number])
-        yield number, item.take(order[rows]) if isinstance(item, Measured) else batch[rows]
+        if isinstance(item, Measured):
+            order, sizes = order_by_hash(marks(item.query_ids), n)
+        else:
+            position = item.column_names.index(GRADE)
+            if item.schema.types[position] == pa.float64():
+                item = item.set_column(position, GRADE, arrow.narrow(item[GRADE]))
+            order, sizes = order_by_hash(arrow.mark_rows(item[QUERY]), n)
+            batch = arrow.copy_rows(item, order).to_batches()[0]
+        ends = np.cumsum(sizes)
+        for number in np.flatnonzero(sizes).tolist():
+            rows = slice(ends[number] - sizes[number], ends[number])
+            yield number, item.take(order[rows]) if isinstance(item, Measured) else batch[rows]
 
 
 def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> pa.Table:
