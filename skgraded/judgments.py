@@ -247,7 +247,7 @@ class Layout:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_memory": {}}
 
-    def _by_row(self, in_query_order: np.ndarray) -> np.ndarray:
+    def _sort_by_row(self, in_query_order: np.ndarray) -> np.ndarray:
         if self.order is None:
             return in_query_order
         by_row = np.empty_like(in_query_order)
@@ -257,27 +257,27 @@ class Layout:
     @property
     def query_of_row(self) -> np.ndarray:
         """The position in `query_ids` of each row's query, shape (n,)."""
-        return self._by_row(np.repeat(np.arange(self.n_queries), self.sizes))
+        return self._sort_by_row(np.repeat(np.arange(self.n_queries), self.sizes))
 
     @property
     def grades(self) -> np.ndarray:
         """Grades in the original row order, shape (n,)."""
         levels = self.levels[np.repeat(self.level_starts[:-1], self.sizes) + self.codes]
-        return self._by_row(np.where(self.codes < 0, np.nan, levels))
+        return self._sort_by_row(np.where(self.codes < 0, np.nan, levels))
 
-    def by_query(self, per_row: np.ndarray) -> np.ndarray:
+    def sort_by_query(self, per_row: np.ndarray) -> np.ndarray:
         """Sort per-row values by query."""
         return per_row if self.order is None else per_row[self.order]
 
-    def on_scale(self, number: float) -> float:
+    def round_grade(self, number: float) -> float:
         """Round a threshold or top grade to the grades' dtype, so that it can equal a grade."""
         return door.round_to_type(number, self.grade_type)
 
-    def by_level(self, per_query: np.ndarray) -> np.ndarray:
+    def repeat_by_level(self, per_query: np.ndarray) -> np.ndarray:
         """Repeat each per-query value once per level of the query; return shape (n_levels,)."""
         return np.repeat(per_query, self.n_levels)
 
-    def divided(self, per_level: np.ndarray, per_query: np.ndarray) -> np.ndarray:
+    def divide_levels(self, per_level: np.ndarray, per_query: np.ndarray) -> np.ndarray:
         """Divide per-level values by the value of the query, unless the latter is 0."""
         return divide_by_query(per_level, per_query, self.level_starts)
 
@@ -310,11 +310,11 @@ def without_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.nda
     "drop", the rows of unjudged documents are removed. A query without judged documents then keeps
     one row, which has grade 0 and position -1 and counts as not retrieved.
     """
-    make: Any = _filled if rule == "irrelevant" else _judged_only
+    make: Any = _fill_unjudged if rule == "irrelevant" else _drop_unjudged
     return judgments._layout.remember(("without_unjudged", rule), lambda: make(judgments))
 
 
-def _filled(judgments: Judgments) -> tuple[Judgments, None]:
+def _fill_unjudged(judgments: Judgments) -> tuple[Judgments, None]:
     filled, layout = copy(judgments), judgments._layout
     if layout.has_negative:
         raise ValueError(
@@ -328,10 +328,10 @@ def _filled(judgments: Judgments) -> tuple[Judgments, None]:
     return filled, None
 
 
-def _judged_only(judgments: Judgments) -> tuple[Judgments, np.ndarray]:
+def _drop_unjudged(judgments: Judgments) -> tuple[Judgments, np.ndarray]:
     layout = judgments._layout
     grades, first = layout.grades, layout.starts[:-1]
-    rows = layout.by_query(np.arange(layout.n_rows))
+    rows = layout.sort_by_query(np.arange(layout.n_rows))
     is_judged = ~np.isnan(grades[rows])
     n_judged = np.add.reduceat(is_judged, first, dtype=np.intp)
     is_kept = is_judged.copy()

@@ -63,7 +63,7 @@ def shared_fields(cls: type[M]) -> type[M]:
             )
     undefined = fields.pop("undefined")
     first = {name: fields.pop(name) for name in ("k", "ties") if name in fields}
-    cls._fields = first | fields | {"undefined": undefined}  # in the order shown to users
+    cls._fields = first | fields | {"undefined": undefined}  # the order in names and messages
     return cls
 
 
@@ -355,7 +355,7 @@ def normalize_name(name: str) -> str:
 
 
 def list_parameters(measure: Measure | type[Measure]) -> dict[str, dataclasses.Field[Any]]:
-    """Return the parameters of a measure as dataclass fields, in the order shown to users."""
+    """Return the parameters of a measure as dataclass fields, in the order in names."""
     return measure._fields
 
 

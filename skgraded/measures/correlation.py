@@ -80,7 +80,7 @@ class PairAccuracy(_Correlation):
     def _plan(self, layout: Layout) -> Plan:
         counts = layout.counts
         up_to = np.cumsum(counts)
-        higher = layout.by_level(up_to[layout.level_starts[1:] - 1]) - up_to
+        higher = layout.repeat_by_level(up_to[layout.level_starts[1:] - 1]) - up_to
         n_pairs = layout.sum_levels(counts * higher)
         return _plan_ordered_pairs(np.ones(len(counts)), n_pairs, layout)
 
@@ -132,7 +132,7 @@ class AUC(Relevance):
             return Judgments(self._relevant(layout)[levels], group=layout.sizes)
 
         binary = layout.remember(("_binary", self.threshold), judge)
-        return score_queries([AUC()], binary, layout.by_query(scores))[0]
+        return score_queries([AUC()], binary, layout.sort_by_query(scores))[0]
 
     def _undefined(self, layout: Layout) -> np.ndarray:
         n = count_relevant(layout, self._relevant(layout))
@@ -215,15 +215,15 @@ class EDRC(_Correlation):
 
     def _plan(self, layout: Layout) -> Plan:
         counts, n_known = layout.counts, layout.sum_levels(layout.counts)
-        last = layout.by_level(layout.level_starts[1:] - 1)
+        last = layout.repeat_by_level(layout.level_starts[1:] - 1)
         rank = last - np.arange(len(last)) + 1
         by_rank = np.zeros(max(int(rank.max()), 2) + 1)  # 1/D(R), but 0 for the top level
         by_rank[2:] = weigh_ranks(self.discount, np.arange(2, len(by_rank), dtype=float))
         weights = by_rank[rank]
-        equal_or_unknown = layout.by_level(layout.sizes - n_known) + counts - 1
+        equal_or_unknown = layout.repeat_by_level(layout.sizes - n_known) + counts - 1
         below = np.cumsum(counts) - counts  # counts of earlier queries are subtracted next
-        below -= layout.by_level(below[layout.level_starts[:-1]])
-        n_compared = layout.by_level(layout.sizes - 1) - below
+        below -= layout.repeat_by_level(below[layout.level_starts[:-1]])
+        n_compared = layout.repeat_by_level(layout.sizes - 1) - below
         total = layout.sum_levels(weights * counts * n_compared)
         total[self._undefined(layout)] = 1.0
         unknown = layout.sum_levels(weights * counts * equal_or_unknown)
@@ -247,7 +247,7 @@ class _ByScipy(_Correlation):
     def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         from scipy import stats  # slow to import
 
-        correlation, scores = getattr(stats, self._function), layout.by_query(scores)
+        correlation, scores = getattr(stats, self._function), layout.sort_by_query(scores)
         out = np.zeros(layout.n_queries)
         for query in np.flatnonzero(~self._undefined(layout)):
             rows = slice(*layout.starts[query : query + 2])

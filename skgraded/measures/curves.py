@@ -93,9 +93,9 @@ def threshold_curve(
     find_undefined(measure, judgments)  # raises an error for unjudged documents
     layout = layout_of(judgments)
     scores = scores_of(judgments, y_score)
-    values = _average_precision(layout, scores, measure.ties)
+    values = _compute_average_precision(layout, scores, measure.ties)
     return ThresholdCurve(
-        *_mean_over_steps(layout, judgments.weights, values, relative, measure.undefined)
+        *_average_steps(layout, judgments.weights, values, relative, measure.undefined)
     )
 
 
@@ -161,12 +161,12 @@ def cutoff_curve(
 # AP over the threshold ---------------------------------------------------------------------------
 
 
-def _average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndarray:
+def _compute_average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndarray:
     """Compute AP^t for each level t of each query; the value for grade 0 is set to 0."""
     # With level codes as grades, threshold i is the i-th level above 0 in every query.
     by_code = Judgments(layout.codes, group=layout.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, layout.n_levels.max())]
-    per_measure = _score_in_parts(measures, by_code, layout.by_query(scores))
+    per_measure = _score_in_parts(measures, by_code, layout.sort_by_query(scores))
     values = np.zeros(len(layout.levels))
     for i, of_query in enumerate(per_measure, start=1):
         has = layout.n_levels > i
@@ -174,7 +174,7 @@ def _average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndar
     return values
 
 
-def _mean_over_steps(
+def _average_steps(
     layout: Layout,
     weights: np.ndarray | None,
     values: np.ndarray,
@@ -187,7 +187,7 @@ def _mean_over_steps(
     """
     ends = layout.levels
     if relative:
-        ends = layout.divided(ends, layout.top_grades)
+        ends = layout.divide_levels(ends, layout.top_grades)
     thresholds, at = np.unique(ends, return_inverse=True)
     if len(thresholds) == 1:  # no grade is above 0
         return np.ones(1), np.array([undefined])
@@ -199,7 +199,7 @@ def _mean_over_steps(
         return np.cumsum(sums[:0:-1])[::-1]
 
     # For the last level of a query, np.roll inserts the value 0 of the next query's first level.
-    drops = layout.by_level(weights) * (values - np.roll(values, -1))
+    drops = layout.repeat_by_level(weights) * (values - np.roll(values, -1))
     sums = sums_from(at, drops)
     defined = sums_from(take_tops(at, layout), weights)
     if np.isnan(undefined):

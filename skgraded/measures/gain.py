@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from skgraded.measures.grades import LN2, Gained, Scaled
 from skgraded.measures.parameters import (
     Function,
     call_function,
-    check_cutoff_or_mean,
+    check_cutoff,
     check_gain,
     parameter,
 )
@@ -54,7 +55,7 @@ class _Normalized(_Discounted):
     """Base class of NDCG and NDCNG."""
 
     k: int | Literal["mean"] | None = parameter(  # type: ignore[assignment]
-        default=None, check=check_cutoff_or_mean, kw_only=False
+        default=None, check=partial(check_cutoff, has_mean=True), kw_only=False
     )
 
     def _plan(self, layout: Layout) -> Plan:
@@ -67,7 +68,7 @@ class _Normalized(_Discounted):
             discount = mean_discounts(ideal, layout.starts, discount)
             return self._sum(LINEAR, gains, layout, discount, by_row=True)
         ideal = ideal_sums(gains, layout.counts, layout.level_starts, discount)
-        return self._sum(LINEAR, layout.divided(gains, ideal), layout, discount)
+        return self._sum(LINEAR, layout.divide_levels(gains, ideal), layout, discount)
 
 
 @base.registered()

@@ -23,13 +23,13 @@ class Relevance(Measure):
         """Return a mask of the levels with a grade ≥ `threshold` (> 0 if it is None)."""
         if self.threshold is None:
             return layout.levels > 0
-        return layout.levels >= layout.on_scale(self.threshold)
+        return layout.levels >= layout.round_grade(self.threshold)
 
     def _relevant_weights(self, layout: Layout, depth: int) -> np.ndarray:
         """Return the weight of each level: 1 / min(R_t, depth) for relevant levels, else 0."""
         relevant = self._relevant(layout)
         n = np.minimum(count_relevant(layout, relevant), depth)
-        return relevant / layout.by_level(np.maximum(n, 1))
+        return relevant / layout.repeat_by_level(np.maximum(n, 1))
 
     def _undefined(self, layout: Layout) -> np.ndarray:
         return count_relevant(layout, self._relevant(layout)) == 0
@@ -56,9 +56,9 @@ class Scaled(Measure):
     )
 
     def _check(self, layout: Layout) -> None:
-        if self.max_grade is None or layout.top_grades.max() <= layout.on_scale(self.max_grade):
+        if self.max_grade is None or layout.top_grades.max() <= layout.round_grade(self.max_grade):
             return
-        row = int(np.argmax(layout.grades > layout.on_scale(self.max_grade)))
+        row = int(np.argmax(layout.grades > layout.round_grade(self.max_grade)))
         raise ValueError(
             f"max_grade is {self.max_grade}, but y_true contains grade {layout.grades[row]:g} in "
             f"row {row}. Set max_grade to the highest grade of the data set's scale."
@@ -67,14 +67,14 @@ class Scaled(Measure):
     def _find_tops(self, layout: Layout) -> np.ndarray | float:
         """Return the scale's top grade for each level: `max_grade` or the query's highest grade."""
         if self.max_grade is None:
-            return layout.by_level(layout.top_grades)
-        return layout.on_scale(self.max_grade)
+            return layout.repeat_by_level(layout.top_grades)
+        return layout.round_grade(self.max_grade)
 
     def _normalize(self, layout: Layout) -> np.ndarray:
         """Divide the grade of each level by the highest grade of its scale."""
         if self.max_grade is None:
-            return layout.divided(layout.levels, layout.top_grades)
-        return layout.levels / layout.on_scale(self.max_grade)
+            return layout.divide_levels(layout.levels, layout.top_grades)
+        return layout.levels / layout.round_grade(self.max_grade)
 
 
 class Gained(Graded):
@@ -95,7 +95,7 @@ class Gained(Graded):
             if callable(self.gain)
             else self._grades_to_gain(layout)
         )
-        return layout.divided(gains, take_tops(gains, layout))
+        return layout.divide_levels(gains, take_tops(gains, layout))
 
     def _call_gain(self, gain: Function, layout: Layout) -> np.ndarray:
         """Compute the gains of all levels with a single call of the user's function."""

@@ -25,14 +25,11 @@ def parameter(*, default: object, check: Callable[[Any], Any], kw_only: bool = T
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check})
 
 
-def check_cutoff(k: object) -> int | None:
-    """Return the cut-off if it is None or an integer ≥ 1; otherwise raise a ValueError."""
-    return None if k is None else whole_number(k, "k", 1)
-
-
-def check_cutoff_or_mean(k: object) -> int | str | None:
-    """Return the cut-off if it is "mean", None or an integer ≥ 1; otherwise raise a ValueError."""
-    return "mean" if isinstance(k, str) and k == "mean" else check_cutoff(k)
+def check_cutoff(k: object, has_mean: bool = False) -> int | str | None:
+    """Return the cut-off if it is None or an integer ≥ 1 or, if `has_mean`, "mean"."""
+    if k is None or (has_mean and isinstance(k, str) and k == "mean"):
+        return k
+    return whole_number(k, "k", 1)
 
 
 def check_undefined(undefined: object) -> float:

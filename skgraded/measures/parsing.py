@@ -95,7 +95,7 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     form = _FORM.fullmatch(_AT.sub(r"@\1", text))
     if form is None:
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
-    cls, of_alias = _class_named(form[1])
+    cls, of_alias = _find_class(form[1])
     parameters: dict[str, Any] = {}
     for name, value in chain(_parse_parameters(text, form, cls), of_alias.items()):
         if name in parameters:
@@ -113,13 +113,13 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     return parsed
 
 
-def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
+def _find_class(name: str) -> tuple[type[Measure], dict[str, Any]]:
     """Return the class for a name or alias, and the parameters that the alias sets."""
     plain = normalize_name(name)
     if plain in KNOWN_NAMES:
         return KNOWN_NAMES[plain]
     for alias, (cls, parameters) in ALIASES.items():
-        numbers = _numbers_in(name, alias)
+        numbers = _match_alias(name, alias)
         if numbers is not None:
             return cls, parameters | numbers
     near = nearest(plain, KNOWN_NAMES)
@@ -127,7 +127,7 @@ def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
     raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")
 
 
-def _numbers_in(name: str, alias: str) -> dict[str, float] | None:
+def _match_alias(name: str, alias: str) -> dict[str, float] | None:
     """Return the parameters if the name matches the alias (P_10 matches P_{k}), else None."""
     stem, _, parameter = alias.rstrip("}").partition("_{")
     form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10; trec_eval options use P.10
@@ -152,14 +152,14 @@ def _parse_parameters(
         name = known.get(normalize_name(keyword.arg or "**"))
         if name is None:
             raise ValueError(describe_unknown(cls, keyword.arg or "**"))
-        yield name, _literal(text, keyword)
+        yield name, _evaluate_literal(text, keyword)
     if cut_off:
         if "k" not in known.values():
             raise ValueError(f"Measure {cls.__name__} has no cut-off k; got {text!r}.")
         yield "k", int(cut_off) if cut_off.isascii() and cut_off.isdecimal() else cut_off.lower()
 
 
-def _literal(text: str, keyword: ast.keyword) -> Any:
+def _evaluate_literal(text: str, keyword: ast.keyword) -> Any:
     if isinstance(keyword.value, ast.Name) and keyword.value.id.lower() == "nan":
         return math.nan
     try:

@@ -169,7 +169,7 @@ class GAP(grades.Gained):
         gains = self._compute_gains(layout)
         ones = np.ones(self._depth(layout))
         ideal = ideal_sums(gains, layout.counts, layout.level_starts, ones)
-        return self._sum(PAIR, layout.divided(gains, ideal), layout)
+        return self._sum(PAIR, layout.divide_levels(gains, ideal), layout)
 
 
 @base.registered(aliases=("q",))
@@ -222,7 +222,9 @@ class QMeasure(grades.Gained):
         n = np.minimum(grades.count_relevant(layout, relevant), self._depth(layout))
         rank = _number_rows(layout)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
-        values = layout.by_level(of_count) * relevant + layout.by_level(of_gain) * gains
+        values = (
+            layout.repeat_by_level(of_count) * relevant + layout.repeat_by_level(of_gain) * gains
+        )
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
         return self._sum(CUMULATED, values, layout, discount, by_row=True)
 
@@ -456,7 +458,7 @@ class InterpolatedPrecision(grades.Relevance):
         relevant = self._relevant(layout)
         n = grades.count_relevant(layout, relevant)
         required = np.maximum(np.floor(self.recall * n + 0.5), 1)
-        values = relevant * layout.by_level(required)
+        values = relevant * layout.repeat_by_level(required)
         return Plan(HIGHEST, values, TIES[self.ties], layout.max_size)
 
 
@@ -665,7 +667,7 @@ class Bpref(grades.Relevance, Tied):
         caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
         return Plan(
             BPREF,
-            relevant * layout.by_level(caps),
+            relevant * layout.repeat_by_level(caps),
             TIES[self.ties],
             layout.max_size,
             scale=1.0 / np.maximum(n_relevant, 1),
@@ -728,6 +730,6 @@ class GeneralizedRecall(grades.Graded):
 
     def _plan(self, layout: Layout) -> Plan:
         # Normalize by the top grade to prevent the sums from overflowing.
-        values = layout.divided(layout.levels, layout.top_grades)
+        values = layout.divide_levels(layout.levels, layout.top_grades)
         totals = layout.sum_levels(values * layout.counts)
-        return self._sum(LINEAR, layout.divided(values, totals), layout)
+        return self._sum(LINEAR, layout.divide_levels(values, totals), layout)

@@ -67,7 +67,7 @@ class Pairs:
         self.graph: Graph = Graph(len(self.items), self.ends)
         if self.graph.has_cycle:
             raise ValueError(
-                f"The preferences in {name} contain a cycle: {_a_cycle(self.items, distinct)}. "
+                f"The preferences in {name} contain a cycle: {_describe_cycle(self.items, distinct)}. "
                 "Remove one of these pairs, or pass cycles='unknown' or cycles='majority'; "
                 "pair_accuracy and kendall_tau also accept cycles='ignore'."
             )
@@ -80,12 +80,12 @@ class Pairs:
         more.graph = Graph(len(more.items), self.ends)
         return more
 
-    def places(self, items: list[Hashable]) -> np.ndarray | None:
+    def find_places(self, items: list[Hashable]) -> np.ndarray | None:
         """Return the items' positions (-1 if absent) in a weak order, or None for other graphs."""
         levels = self.graph.levels()
-        return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
+        return None if levels is None else np.append(levels, np.int32(-1))[self.find_numbers(items)]
 
-    def numbers(self, items: list[Hashable]) -> np.ndarray:
+    def find_numbers(self, items: list[Hashable]) -> np.ndarray:
         """Return the node number of each item in the graph, or -1 if no pair contains the item."""
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
@@ -104,7 +104,7 @@ class StatedPairs:
         return (v, w) in self.stated
 
 
-def _a_cycle(items: list[Hashable], pairs: Iterable[Pair]) -> str:
+def _describe_cycle(items: list[Hashable], pairs: Iterable[Pair]) -> str:
     """Return the first items of a cycle as a string."""
     from graphlib import CycleError, TopologicalSorter
 
@@ -131,7 +131,7 @@ class Scores:
         """Return whether v has a higher score than w."""
         return v in self.items and w in self.items and self.items[v] > self.items[w]
 
-    def places(self, items: list[Hashable]) -> np.ndarray:
+    def find_places(self, items: list[Hashable]) -> np.ndarray:
         """Return the position of each item by descending score, or -1 if it has no score."""
         scores = [self.items.get(v) for v in items]
         distinct = sorted({score for score in scores if score is not None}, reverse=True)
@@ -167,24 +167,24 @@ def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Prior
     """Count the pairs in which both items have the value 1 in `counted`; see `PairCounts`."""
     rows = np.flatnonzero(counted).astype(np.int32)
     ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
-    places = prediction.places(truth.items)
+    places = prediction.find_places(truth.items)
     levels = None if callable(prior) or places is None else truth.graph.levels()
     if levels is not None:
         return PairCounts(ranks, *_count_weak_orders(levels, places, counted, rows), of_prior)
     number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
-    real = _sides_in_graph(truth.graph, np.arange(len(number)), number)
+    real = _iterate_graph(truth.graph, np.arange(len(number)), number)
     if places is None:
-        said = _sides_in_graph(prediction.graph, prediction.numbers(truth.items), number)
+        said = _iterate_graph(prediction.graph, prediction.find_numbers(truth.items), number)
     else:
-        said = _sides_in_order(places, number)
+        said = _iterate_order(places, number)
     counts = np.zeros((3, len(rows)), np.int64)
-    for first, real_sides, said_sides in zip(_blocks(number), real, said, strict=True):
+    for first, real_sides, said_sides in zip(_list_blocks(number), real, said, strict=True):
         sides = real_sides + said_sides
         count_block(rows, *sides, counts)
         if callable(prior):
             block = [truth.items[w] for w in rows[first : first + BLOCK]]
             for i in np.flatnonzero(ranks > 1):
-                bits = [_bits(rows[i], side, len(block)) for side in sides]
+                bits = [_unpack_row(rows[i], side, len(block)) for side in sides]
                 of_prior[i] += _expected_agreement(prior, truth.items[rows[i]], block, *bits)
     n_below, agree, disagree = counts
     return PairCounts(ranks, n_below, agree, disagree, of_prior)
@@ -204,7 +204,7 @@ def _count_weak_orders(
     return n_below, agree[rows], disagree[rows]
 
 
-def _bits(v: int, side: Side, n: int) -> np.ndarray:
+def _unpack_row(v: int, side: Side, n: int) -> np.ndarray:
     """Convert the row of item v in a table of bits to a boolean array of shape (n,)."""
     table, rows = side
     if rows[v] < 0:
@@ -246,15 +246,15 @@ def _expected_agreement(
 # Row index -1 means an empty row. In `number`, -1 means that an item is not counted.
 
 
-def _blocks(number: np.ndarray) -> range:
+def _list_blocks(number: np.ndarray) -> range:
     return range(0, int(number.max()) + 1, BLOCK)
 
 
-def _n_words(number: np.ndarray) -> int:
+def _count_words(number: np.ndarray) -> int:
     return -(-min(BLOCK, int(number.max()) + 1) // 64)
 
 
-def _sides_in_graph(graph: Graph, numbers: np.ndarray, number: np.ndarray) -> Iterator[list[Side]]:
+def _iterate_graph(graph: Graph, numbers: np.ndarray, number: np.ndarray) -> Iterator[list[Side]]:
     """Yield the items above and below each item in the closure; both sets include the item itself.
 
     `numbers` contains, for each item in the truth, its node number in the graph (-1 if absent).
@@ -262,9 +262,9 @@ def _sides_in_graph(graph: Graph, numbers: np.ndarray, number: np.ndarray) -> It
     number_in_graph = np.full(graph.n + 1, -1, np.int32)  # last: items not in the graph
     number_in_graph[numbers] = number
     number_in_graph[-1] = -1
-    tables = np.empty((2, graph.n, _n_words(number)), np.uint64)
+    tables = np.empty((2, graph.n, _count_words(number)), np.uint64)
     reached = np.zeros((2, graph.n + 1), np.uint8)
-    for first in _blocks(number):
+    for first in _list_blocks(number):
         sides = []
         for side in (ABOVE, BELOW):
             graph.reach(side, number_in_graph, first, BLOCK, tables[side], reached[side])
@@ -273,14 +273,16 @@ def _sides_in_graph(graph: Graph, numbers: np.ndarray, number: np.ndarray) -> It
         yield sides
 
 
-def _sides_in_order(places: np.ndarray, number: np.ndarray) -> Iterator[list[Side]]:
+def _iterate_order(places: np.ndarray, number: np.ndarray) -> Iterator[list[Side]]:
     """Yield the items above and below each item in a weak order. Absent items have position -1."""
-    for first in _blocks(number):
+    for first in _list_blocks(number):
         is_in = (number >= first) & (number < first + BLOCK) & (places >= 0)
         block = np.flatnonzero(is_in)
         block = block[np.argsort(places[block])]
         bit = (number[block] - first).astype(np.uint64)
-        upto = np.zeros((len(block) + 1, _n_words(number)), np.uint64)  # row i: the first i items
+        upto = np.zeros(
+            (len(block) + 1, _count_words(number)), np.uint64
+        )  # row i: the first i items
         upto[np.arange(len(block)) + 1, bit // 64] = np.uint64(1) << bit % 64
         np.bitwise_or.accumulate(upto, axis=0, out=upto)
         above, not_below = (

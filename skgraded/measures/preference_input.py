@@ -61,7 +61,7 @@ def read_pairs(pairs: Any, name: str) -> list[Pair]:
     """Convert pairs to a list of tuples (preferred, other) of hashable items."""
     read: list[Pair] = []
     seen: dict[Hashable, None] = {}
-    for row, pair in enumerate(_rows(pairs, name)):
+    for row, pair in enumerate(_list_rows(pairs, name)):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ValueError(
                 f"Argument {name} must contain pairs (preferred, other), but row {row} is "
@@ -79,7 +79,7 @@ def read_pairs(pairs: Any, name: str) -> list[Pair]:
     return read
 
 
-def _rows(pairs: Any, name: str) -> list[Any]:
+def _list_rows(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
     refuse_damaged(pairs, f"Argument {name}")
     frame = frame_of(pairs)
@@ -96,10 +96,12 @@ def _rows(pairs: Any, name: str) -> list[Any]:
         raise TypeError(
             f"Argument {name} must contain pairs (preferred, other); got {type(pairs).__name__}."
         )
-    return [_elements(row) if isinstance(row, np.ndarray) else row for row in _elements(pairs)]
+    return [
+        _list_elements(row) if isinstance(row, np.ndarray) else row for row in _list_elements(pairs)
+    ]
 
 
-def _elements(values: Any) -> list[Any]:
+def _list_elements(values: Any) -> list[Any]:
     """Convert values to a list; numbers and strings in arrays become plain Python values."""
     values = unmasked(values)
     if hasattr(values, "to_pylist"):
@@ -146,7 +148,7 @@ def read_items(items: Any, name: str, may_be_empty: bool = False) -> Items:
         )
     refuse_damaged(items, f"Argument {name}")
     read: dict[Any, Any] = {}
-    for item in items if isinstance(items, Mapping) else _elements(items):
+    for item in items if isinstance(items, Mapping) else _list_elements(items):
         _check_item(item, name, read)
     if not may_be_empty:
         refuse_empty(read, name)

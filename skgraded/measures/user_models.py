@@ -82,7 +82,7 @@ class NERR(Scaled, Graded):
         # Tiny probabilities are scaled up to prevent underflow, because only their ratios matter.
         tops = take_tops(_compute_stops(layout.levels, self._find_tops(layout)), layout)
         stops = relative_exp2_gains(layout.levels, layout.level_starts)
-        stops *= layout.by_level(np.maximum(tops, 1e-18))
+        stops *= layout.repeat_by_level(np.maximum(tops, 1e-18))
         ideal = Plan(CASCADE, stops, ORDINAL, self._depth(layout))
         (best,) = sum_plans([ideal], layout, layout.grades)
         scale = 1.0 / np.where(best > 0, best, 1.0)

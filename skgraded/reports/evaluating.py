@@ -224,7 +224,7 @@ def read_clusters(judgments: Judgments, clusters: Any, expected: str = "y_true")
     check_labels(judgments, {"clusters": clusters})
     codes, distinct = queries.query_codes(clusters, judgments.n_rows, expected, "clusters")
     layout = layout_of(judgments)
-    codes = layout.by_query(codes)
+    codes = layout.sort_by_query(codes)
     first = codes[layout.starts[:-1]]
     differs = codes != np.repeat(first, layout.sizes)
     if differs.any():
@@ -289,7 +289,9 @@ def evaluate_judgments(
     layout = layout_of(judgments)
     unanswered = judged = None
     if scores.min() == -np.inf:
-        unanswered = np.maximum.reduceat(layout.by_query(scores), layout.starts[:-1]) == -np.inf
+        unanswered = (
+            np.maximum.reduceat(layout.sort_by_query(scores), layout.starts[:-1]) == -np.inf
+        )
         unanswered = unanswered if unanswered.any() else None
     if layout.n_unknown:
         k = getattr(measures[0], "k", None)
