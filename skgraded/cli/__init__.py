@@ -29,7 +29,7 @@ from skgraded.reports.gate import CHECK_MAX_LOSS, describe_outcomes, tabulate_ou
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.outcomes import NOT_WORSE, WORSE
 from skgraded.stats.paired_tests import TESTS, draws_resamples
-from skgraded.writing.sentences import caveats
+from skgraded.writing.sentences import describe_caveats
 from skgraded.writing.text import utf8
 
 FILES = """\
@@ -288,7 +288,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
             raise ValueError(f"--output {args.output} is also an input file: choose another name.")
         check_writable(args.output)
     args = _with_implied(args)
-    settings = _check_settings(args) if args.command == "compare" else {}
+    settings = _read_settings(args) if args.command == "compare" else {}
     report, systems = evaluate_files(args)
     if args.command == "compare" or args.format == "html":
         if missing := find_missing(systems):
@@ -301,7 +301,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
         if _has_limit(args):
             outcomes = tabulate_outcomes(report, args.max_loss or 0.0)
     else:
-        for text in caveats(list(systems), share_of_judged(systems, args)):
+        for text in describe_caveats(list(systems), share_of_judged(systems, args)):
             warn_user(text)
     return WRITERS[args.command][args.format](report, systems, args), outcomes
 
@@ -325,7 +325,7 @@ def _has_limit(args: Namespace) -> bool:
     return args.max_loss is not None or args.require_not_worse
 
 
-def _check_settings(args: Namespace) -> dict[str, Any]:
+def _read_settings(args: Namespace) -> dict[str, Any]:
     """Return the arguments of `compare` that the options specify, checked before files are read."""
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")

@@ -37,7 +37,7 @@ Systems = Mapping[str, Any]  # Evaluations or Summaries, keyed by the name of th
 # Tables ------------------------------------------------------------------------------------------
 
 
-def _tabulate_means(systems: Systems, args: Namespace) -> Any:
+def _tabulate_systems(systems: Systems, args: Namespace) -> Any:
     """Return one row per system or, with intervals, per system and measure."""
     if args.intervals:
         return [
@@ -121,7 +121,7 @@ def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
             summarize_columns(of_system, args.columns)[first] for of_system in systems.values()
         ]
         names = [list(systems)[i] for i in np.argsort(-np.array(values), kind="stable")]
-        table = _tabulate_means({name: systems[name] for name in names}, args)
+        table = _tabulate_systems({name: systems[name] for name in names}, args)
     parts.append(_write_table(table, args, args.caption, args.label))
     lines = [DIFFERENT] if find_missing(systems) else []
     return _join_text(parts, [*lines, *_describe_undefined(systems)], args)
@@ -187,7 +187,7 @@ def _describe_undefined(systems: Systems) -> list[str]:
 def _means_to_csv(report: Any, systems: Systems, args: Namespace) -> str:
     if args.by is not None:
         return str(report.to_csv())
-    tabulate = _tabulate_values if args.per_query else _tabulate_means
+    tabulate = _tabulate_values if args.per_query else _tabulate_systems
     return str(tables.csv(tables.frame(tabulate(systems, args))))
 
 

@@ -119,7 +119,7 @@ def cross_evaluate(
     from sklearn.utils.parallel import delayed
 
     measures = as_measures(measures)
-    check_settings(error_score, progress)
+    check_error_score(error_score, progress)
     data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
     cluster = None if clusters is None else read_clusters(data.judgments, clusters, "y")
     folds = data.folds(cv, cluster)
@@ -138,7 +138,7 @@ def cross_evaluate(
     )
 
 
-def check_settings(error_score: Any, progress: Any) -> None:
+def check_error_score(error_score: Any, progress: Any) -> None:
     """Raise an error for an invalid `error_score`, or for a progress bar without tqdm."""
     check_progress(progress)
     is_number = isinstance(error_score, numbers.Real) and not isinstance(error_score, bool)

@@ -32,7 +32,7 @@ from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures, mean_over_queries
 from skgraded.measures.base import find_undefined, score_queries
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
-from skgraded.model_selection.cross_evaluating import check_settings, run_fold
+from skgraded.model_selection.cross_evaluating import check_error_score, run_fold
 from skgraded.model_selection.early_stopping import kind_of
 from skgraded.model_selection.folds import (
     RankerOnRows,
@@ -272,7 +272,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         rng = check_random_state(self.random_state)
         measures = as_measures(self.measure)
-        check_settings(self.error_score, self.progress)
+        check_error_score(self.error_score, self.progress)
         if self.n_standard_errors != np.inf:
             number_validator("n_standard_errors", 0)(self.n_standard_errors)
         number_validator("level", 0, 1, above=True, below=True, optional=True)(self.level)

@@ -42,7 +42,7 @@ from skgraded.stats.intervals import (
 from skgraded.stats.paired_samples import PairedSample, differences_by_query, summarize_pair
 from skgraded.stats.paired_tests import FEWEST, TESTS, enough_resamples, p_values
 from skgraded.writing.columns import group_rows
-from skgraded.writing.sentences import caveats
+from skgraded.writing.sentences import describe_caveats
 
 
 def compare(
@@ -212,7 +212,7 @@ def compare(
     seed = int(rng) if isinstance(rng, (int, np.integer)) else None
     report = _compare_values(evaluations, baseline, settings, by, n_resamples, seed, progress)
     _warn_of_different_folds(evaluations)
-    for text in caveats(
+    for text in describe_caveats(
         report.systems, report.judged or {}, report.n_unanswered or (), report.n_queries
     ):
         warn_user(text)

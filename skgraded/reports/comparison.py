@@ -250,7 +250,7 @@ class Comparison(Report):
         that has the higher mean. The last sentences report shares of judged documents that differ by more than 0.1, and
         systems that retrieved nothing for more than half of the queries.
         """
-        return [*(text for _, text in view.row_sentences(self)), *view.caveats(self)]
+        return [*(text for _, text in view.row_sentences(self)), *view.list_caveats(self)]
 
     def __repr__(self) -> str:
         size, systems = view.describe_size(self), ", ".join(self.systems)

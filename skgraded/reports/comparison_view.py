@@ -145,18 +145,18 @@ def describe_procedure(comparison: Comparison) -> str:
     return TESTS[comparison.test].words + describe_correction(comparison, comparison.measures[0])
 
 
-def caveats(comparison: Comparison) -> list[str]:
+def list_caveats(comparison: Comparison) -> list[str]:
     """Report systems that lack values, different shares of judged documents, and empty results."""
-    judged = sentences.caveats(
+    judged = sentences.describe_caveats(
         comparison.systems,
         comparison.judged or {},
         comparison.n_unanswered or (),
         comparison.n_queries,
     )
-    return [*describe_lacking(comparison), *judged]
+    return [*describe_missing_values(comparison), *judged]
 
 
-def describe_lacking(comparison: Comparison) -> list[str]:
+def describe_missing_values(comparison: Comparison) -> list[str]:
     """Report the systems without a value for some queries of other systems."""
     lacking = {
         heading: [name for name, row in rows.items() if row["lacks_values"]]
@@ -283,7 +283,7 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
     words = ("".join(word) for n in count(1) for word in product(ascii_lowercase, repeat=n))
     letters = dict(zip(order, words, strict=False))  # a, b, …, z, aa, ab and so on
     are_ranked = comparison.test is not None and baseline is None
-    columns, standings = [], []
+    columns, leads = [], []
     groups, all_means = (
         group_rows(comparison.rows, "measure", "segment"),
         _means_by_heading(comparison),
@@ -306,9 +306,9 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
             ]
         )
         results = _results(order, leaders, outcomes)
-        standings.append(sentences.Standing(heading, leaders, best, results))
+        leads.append(sentences.Lead(heading, leaders, best, results))
     places = [systems.index(name) for name in order]
-    verdict = sentences.verdict(standings, len(comparison.segments or [None]))
+    verdict = sentences.verdict(leads, len(comparison.segments or [None]))
     return Leaderboard(
         order,
         headings,
@@ -316,8 +316,10 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
         list(groups),
         letters,
         baseline,
-        " ".join([_note(comparison.test is not None, baseline), *describe_lacking(comparison)]),
-        " ".join([verdict, *caveats(comparison)]),
+        " ".join(
+            [_note(comparison.test is not None, baseline), *describe_missing_values(comparison)]
+        ),
+        " ".join([verdict, *list_caveats(comparison)]),
         {
             name: shares[places].tolist()
             for name, shares in (comparison.judged or {}).items()

@@ -11,12 +11,12 @@ from skgraded._input.words import counted, plural
 from skgraded.writing import text
 
 MOST_NAMED = 3  # maximum number of systems in a list of names
-MOST_STANDINGS = 4  # maximum number of sentences in a verdict
+MOST_LEADS = 4  # maximum number of sentences in a verdict
 MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
 Row = dict[str, Any]  # a row of a comparison, keyed by column
 
 
-class Standing(NamedTuple):
+class Lead(NamedTuple):
     """The systems with the highest mean under a heading, and how they compare with the others."""
 
     heading: str
@@ -25,30 +25,30 @@ class Standing(NamedTuple):
     results: dict[str, list[str]]  # names keyed by a phrase such as "significantly better than"
 
 
-def verdict(standings: Sequence[Standing], n_segments: int) -> str:
+def verdict(leads: Sequence[Lead], n_segments: int) -> str:
     """Describe who leads on the first measure, and on measures where other systems lead.
 
-    `standings` contains the segments of the first measure, followed by those of other measures.
+    `leads` contains the segments of the first measure, followed by those of other measures.
     """
     shown = []
-    for i, standing in enumerate(standings):
-        first = standings[i % n_segments]  # the same segment of the first measure
-        if i < n_segments or (standing.leaders and not set(standing.leaders) & set(first.leaders)):
-            shown.append(standing)
-    texts = [_describe_standing(standing) for standing in shown[:MOST_STANDINGS]]
-    if n_more := len(shown[MOST_STANDINGS:]):
+    for i, lead in enumerate(leads):
+        first = leads[i % n_segments]  # the same segment of the first measure
+        if i < n_segments or (lead.leaders and not set(lead.leaders) & set(first.leaders)):
+            shown.append(lead)
+    texts = [_describe_lead(lead) for lead in shown[:MOST_LEADS]]
+    if n_more := len(shown[MOST_LEADS:]):
         texts.append(f"The leaderboard contains {counted(n_more, 'more result', 'more results')}.")
     return " ".join(texts)
 
 
-def _describe_standing(standing: Standing) -> str:
-    heading, leaders, mean, results = standing
+def _describe_lead(lead: Lead) -> str:
+    heading, leaders, mean, results = lead
     if not leaders:
         return f"No query has a value of {heading}."
     verb = plural(len(leaders), "leads", "lead")
-    lead = f"{_list_names(leaders)} {verb} on {heading} ({text.fixed(mean)})"
+    claim = f"{_list_names(leaders)} {verb} on {heading} ({text.fixed(mean)})"
     claims = [f"{result} {_list_names(names)}" for result, names in results.items() if names]
-    return "; ".join([lead, *claims]) + "."
+    return "; ".join([claim, *claims]) + "."
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -62,7 +62,7 @@ def _join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def caveats(
+def describe_caveats(
     systems: Sequence[str],
     judged: Mapping[str, Any],
     n_unanswered: Sequence[int] = (),
