@@ -331,7 +331,7 @@ def choice_validator(
 ) -> Callable[[Any], Any]:
     """Return a validator that accepts the known strings, and optionally callables or None."""
 
-    def check_choice(value: Any) -> Any:
+    def validate_choice(value: Any) -> Any:
         if or_callable and callable(value) or optional and value is None:
             return value
         if isinstance(value, str) and value in known:
@@ -339,7 +339,7 @@ def choice_validator(
         also = ", or a callable" if or_callable else ""
         raise argument_error(f"{name} must be one of {list(known)}{also}; got {value!r}.", name)
 
-    return check_choice
+    return validate_choice
 
 
 check_unjudged_documents = choice_validator(
@@ -357,7 +357,7 @@ def number_validator(
 ) -> Callable[[Any], Any]:
     """Return a validator for numbers; `above` excludes `low`, and `below` excludes `high`."""
 
-    def check_number(value: Any) -> float | None:
+    def validate_number(value: Any) -> float | None:
         if value is None and optional:
             return None
         if (
@@ -374,4 +374,4 @@ def number_validator(
         # Show 2.0 and 2 alike, as 2.
         return int(value) if value == int(value) and abs(value) < 2**53 else float(value)
 
-    return check_number
+    return validate_number
