@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,10 @@ from skgraded._input.queries import missing_id, refuse_inexact
 from skgraded._input.tables import all_names, frame_of, refuse_unknown
 from skgraded._input.words import object_array
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
 ARROW = (pa.Table, pa.RecordBatch)
 # With pre_buffer=True, Arrow would hold the compressed columns of a whole Parquet file in memory, and
 # its threads could abort the process at exit (apache/arrow#34314). pyarrow 14 verifies no checksums.
@@ -24,7 +28,7 @@ PARQUET_OPTIONS = {"pre_buffer": False} | (
 DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a scale ≥ 0
 
 
-def is_table(part: Any) -> bool:
+def is_table(part: object) -> bool:
     """Return whether `part` is an Arrow batch, or a frame of any library that has rows."""
     return isinstance(part, ARROW) or hasattr(frame_of(part), "to_pandas")
 
@@ -61,7 +65,7 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
     return pa.table(columns)
 
 
-def _from_polars(series: Any) -> Any:
+def _from_polars(series: "pl.Series") -> Any:
     if str(series.dtype) == "Object":  # Arrow would convert the objects' memory addresses
         raise TypeError("cast it to another polars type.")
     if str(series.dtype) in WIDE_INTEGERS:
@@ -69,7 +73,7 @@ def _from_polars(series: Any) -> Any:
     return series.to_arrow()
 
 
-def _from_pandas(series: Any) -> pa.Array:
+def _from_pandas(series: "pd.Series") -> pa.Array:
     """Convert a pandas column to Arrow, with intervals as text.
 
     NaN in numeric NumPy columns does not become null.

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,13 +19,19 @@ from skgraded._kernels.strings import (
     utf8_of,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ArrowColumn: TypeAlias = "pa.Array | pa.ChunkedArray"
 INLINE_BYTES = 12  # maximum length of a text that Arrow stores in the view itself
 
 
 class Texts:
     """Texts of an Arrow column without nulls, or of an array of Python strings."""
 
-    def __init__(self, source: Any, base: int, starts: np.ndarray, stops: np.ndarray) -> None:
+    def __init__(
+        self, source: "ArrowColumn | np.ndarray", base: int, starts: np.ndarray, stops: np.ndarray
+    ) -> None:
         self.source = source  # keeps the memory alive
         self.base, self.starts, self.stops = base, starts, stops  # see `_kernels/strings.pyx`
 
@@ -44,19 +51,19 @@ class Texts:
         return texts_at(self.base, self.starts[rows], self.stops[rows], is_binary)
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: "pa.DataType") -> bool:
     """Return whether an Arrow type is text or bytes in one of Arrow's layouts."""
     kind = kind.value_type if is_dictionary(kind) else kind
     name = str(kind).removeprefix("large_").removesuffix("_view")
     return name in ("string", "binary")
 
 
-def is_dictionary(kind: Any) -> bool:
+def is_dictionary(kind: "pa.DataType") -> bool:
     """Return whether an Arrow type is a dictionary."""
     return str(kind).startswith("dictionary<")
 
 
-def texts_of(column: Any) -> Texts:
+def texts_of(column: "ArrowColumn") -> Texts:
     """Return the texts of an Arrow column without nulls."""
     return Texts(column, *_spans(column))
 
@@ -75,7 +82,7 @@ def texts_of_strings(ids: list[Any] | np.ndarray) -> Texts | None:
     return Texts(ids, ids.ctypes.data, ends[:-1], ends[1:])
 
 
-def has_short_dictionaries(column: Any) -> bool:
+def has_short_dictionaries(column: "ArrowColumn") -> bool:
     """Return whether the dictionaries of an Arrow column are shorter than it and have no nulls."""
     if not is_dictionary(column.type):
         return False
@@ -85,7 +92,7 @@ def has_short_dictionaries(column: Any) -> bool:
     )
 
 
-def coded(column: Any) -> tuple[np.ndarray, Texts]:
+def coded(column: "ArrowColumn") -> tuple[np.ndarray, Texts]:
     """Return the code of each row in a dictionary-encoded column, and the text of each code."""
     spans = [_spans(chunk.dictionary) for chunk in _chunks(column)]
     base, starts, stops = _concatenated(spans)
@@ -98,7 +105,7 @@ def coded(column: Any) -> tuple[np.ndarray, Texts]:
     return np.concatenate(codes), Texts(column, base, starts[rows], stops[rows])
 
 
-def keys(column: Any) -> np.ndarray:
+def keys(column: "ArrowColumn") -> np.ndarray:
     """Return a 64-bit key per text of an Arrow column without nulls, equal on every machine."""
     if not is_dictionary(column.type):
         return hash_texts(*_spans(column))
@@ -136,17 +143,17 @@ def marks(ids: np.ndarray) -> np.ndarray:
     return hash_texts(texts.base, texts.starts, texts.stops)
 
 
-def _text_of_id(value: Any) -> str:
+def _text_of_id(value: object) -> str:
     """Return the text of an id; decimals that are equal have equal texts."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
-def copied(column: Any, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def copied(column: "ArrowColumn", order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Copy texts of an Arrow column in the given order; return their boundaries and bytes."""
     return copy_texts(*_spans(column), order)
 
 
-def refuse_damaged(values: Any, name: str) -> None:
+def refuse_damaged(values: object, name: str) -> None:
     """Raise a ValueError if Arrow memory is inconsistent or contains text that is not UTF-8.
 
     `values` is any object; nothing is checked unless it is an Arrow array or table, or a pandas
@@ -160,7 +167,8 @@ def refuse_damaged(values: Any, name: str) -> None:
         return
     storage = str(getattr(dtype, "storage", ""))
     if storage.startswith("pyarrow") or str(dtype).endswith("[pyarrow]"):
-        values = getattr(values, "array", values).__arrow_array__()
+        extension: Any = getattr(values, "array", values)
+        values = extension.__arrow_array__()
     if isinstance(values, (pa.Table, pa.RecordBatch)):
         for column in values.columns:
             _refuse_damaged_column(column, name, pa)
@@ -168,7 +176,7 @@ def refuse_damaged(values: Any, name: str) -> None:
         _refuse_damaged_column(values, name, pa)
 
 
-def _refuse_damaged_column(column: Any, name: str, pa: Any) -> None:
+def _refuse_damaged_column(column: "ArrowColumn", name: str, pa: ModuleType) -> None:
     kind = column.type
     try:
         column.validate()  # the sizes of all buffers
@@ -181,7 +189,7 @@ def _refuse_damaged_column(column: Any, name: str, pa: Any) -> None:
         ) from None
 
 
-def _is_ascii(column: Any) -> bool:
+def _is_ascii(column: "ArrowColumn") -> bool:
     """Return whether a column contains only valid ASCII strings; this is faster than `validate`."""
     if str(column.type) not in ("string", "large_string"):
         return False
@@ -194,14 +202,14 @@ def _is_ascii(column: Any) -> bool:
     return True
 
 
-def _chunks(column: Any) -> Iterator[Any]:
+def _chunks(column: "ArrowColumn") -> Iterator[Any]:
     return (chunk for chunk in getattr(column, "chunks", [column]) if len(chunk))
 
 
 Spans = tuple[int, np.ndarray, np.ndarray]  # base, starts and stops, see `_kernels/strings.pyx`
 
 
-def _spans(column: Any) -> Spans:
+def _spans(column: "ArrowColumn") -> Spans:
     return _concatenated([_spans_of(chunk) for chunk in _chunks(column)])
 
 
@@ -214,7 +222,7 @@ def _concatenated(spans: list[Spans]) -> Spans:
     return 0, starts, stops
 
 
-def _spans_of(array: Any) -> Spans:
+def _spans_of(array: "pa.Array") -> Spans:
     if is_dictionary(array.type):
         base, starts, stops = _spans(array.dictionary)
         indices = array.indices.to_numpy()
@@ -225,14 +233,14 @@ def _spans_of(array: Any) -> Spans:
     return 0 if data is None else data.address, ends[:-1], ends[1:]
 
 
-def _ends_of(array: Any) -> np.ndarray:
+def _ends_of(array: "pa.Array") -> np.ndarray:
     """Return the boundaries of the texts in the buffer of their bytes."""
     is_large = str(array.type).startswith("large")
     ends = np.frombuffer(array.buffers()[1], dtype=np.int64 if is_large else np.int32)
     return ends[array.offset : array.offset + len(array) + 1]
 
 
-def _view_spans(array: Any) -> tuple[np.ndarray, np.ndarray]:
+def _view_spans(array: "pa.Array") -> tuple[np.ndarray, np.ndarray]:
     _, views, *buffers = array.buffers()
     words = np.frombuffer(views, dtype="<u4").reshape(-1, 4)
     words = words[array.offset : array.offset + len(array)]

@@ -1,7 +1,6 @@
 """Errors for a data set of a boosting library, and for a measure passed to one as a metric."""
 
 from functools import cache
-from typing import Any
 
 from skgraded._input.needs import is_installed
 from skgraded._input.user_warnings import calling_frame
@@ -12,7 +11,7 @@ ADVICE = (
 )
 
 
-def refuse_data_set(values: Any, name: str) -> None:
+def refuse_data_set(values: object, name: str) -> None:
     """Raise a TypeError for a LazyFrame, or for an object of a boosting library."""
     if type(values).__name__ == "LazyFrame":
         raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: call collect().")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.boosting_libraries import refuse_data_set
@@ -61,7 +62,9 @@ def add_place(error: ValueError | TypeError, place: str) -> ValueError | TypeErr
 # Columns of numbers ------------------------------------------------------------------------------
 
 
-def as_array(values: Any, name: str, n: int | None = None, expected: str = "y_true") -> np.ndarray:
+def as_array(
+    values: ArrayLike, name: str, n: int | None = None, expected: str = "y_true"
+) -> np.ndarray:
     """Return a column as a 1-D array of any type, with None for masked values."""
     is_plain = isinstance(getattr(values, "dtype", None), np.dtype)  # an array, or from pandas
     is_plain = is_plain and not np.ma.isMaskedArray(values)
@@ -75,7 +78,7 @@ def as_array(values: Any, name: str, n: int | None = None, expected: str = "y_tr
     return array
 
 
-def _converted(values: Any, name: str) -> np.ndarray:
+def _converted(values: ArrayLike, name: str) -> np.ndarray:
     if values is None:
         raise ValueError(
             f"{name} is missing. Expected array-like (array or non-string sequence), got None."
@@ -97,7 +100,7 @@ def _converted(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def _shape_and_advice(values: Any, array: np.ndarray, name: str) -> str:
+def _shape_and_advice(values: ArrayLike, array: np.ndarray, name: str) -> str:
     """Describe the shape of an array that is not 1-D, and how to convert it."""
     if array.ndim == 0:
         return "a single value."
@@ -109,7 +112,7 @@ def _shape_and_advice(values: Any, array: np.ndarray, name: str) -> str:
     return f"an array of shape {array.shape}.{advice}"
 
 
-def refuse_unordered(values: Any, name: str) -> None:
+def refuse_unordered(values: object, name: str) -> None:
     """Raise a TypeError for a set, a dict, or a ranx Qrels or Run."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
@@ -132,12 +135,16 @@ def unmasked(values: Any) -> Any:
 
 
 def read_numbers(
-    values: Any, name: str, n: int | None = None, expected: str = "y_true", row_name: RowName = ROW
+    values: ArrayLike,
+    name: str,
+    n: int | None = None,
+    expected: str = "y_true",
+    row_name: RowName = ROW,
 ) -> np.ndarray:
     """Return a column as an array of numbers of any type; missing values become NaN."""
-    is_plain = type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "buif"
-    if is_plain and len(values) and n in (None, len(values)):  # fast path
-        return values
+    if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "buif":
+        if len(values) and n in (None, len(values)):  # fast path
+            return values
     array = as_array(values, name, n, expected)
     if array.dtype.kind in "buif":
         return array
@@ -159,7 +166,11 @@ def read_numbers(
 
 
 def column(
-    values: Any, name: str, n: int | None = None, expected: str = "y_true", row_name: RowName = ROW
+    values: ArrayLike,
+    name: str,
+    n: int | None = None,
+    expected: str = "y_true",
+    row_name: RowName = ROW,
 ) -> np.ndarray:
     """Convert a numeric column, which may contain NaN, to a contiguous float64 array."""
     return np.ascontiguousarray(read_numbers(values, name, n, expected, row_name), np.float64)
@@ -169,7 +180,7 @@ def column(
 
 
 def grade_column(
-    y: Any, name: str, n: int | None = None, expected: str = "X", row_name: RowName = ROW
+    y: ArrayLike, name: str, n: int | None = None, expected: str = "X", row_name: RowName = ROW
 ) -> tuple[np.ndarray, Any]:
     """Return unchecked grades as float64, and their dtype: float16, float32 or float64.
 
@@ -189,7 +200,7 @@ def as_decimals(floats: np.ndarray) -> np.ndarray:
     return distinct.astype("S").astype(np.float64)[inverse]
 
 
-def round_to_type(number: float, dtype: Any) -> float:
+def round_to_type(number: float, dtype: np.dtype) -> float:
     """Round a number to a dtype of grades, so that it can equal a grade."""
     limits = np.finfo(dtype)
     if limits.bits == 64 or not float(limits.tiny) <= abs(number) <= float(limits.max):
@@ -198,7 +209,7 @@ def round_to_type(number: float, dtype: Any) -> float:
 
 
 def check_grades(
-    y: Any,
+    y: ArrayLike,
     name: str,
     n: int | None = None,
     expected: str = "X",
@@ -211,7 +222,7 @@ def check_grades(
     return grades
 
 
-def grades_as_given(y: Any, name: str, row_name: RowName = ROW) -> np.ndarray:
+def grades_as_given(y: ArrayLike, name: str, row_name: RowName = ROW) -> np.ndarray:
     """Check grades; return float16 and float32 grades unchanged and other grades as float64."""
     grades, dtype = grade_column(y, name, row_name=row_name)
     refuse_bad_grades(grades, name, allow_nan=True, row_name=row_name)
@@ -244,7 +255,7 @@ def refuse_bad_grades(
 
 
 def check_scores(
-    y_score: Any,
+    y_score: ArrayLike,
     n: int | None,
     name: str = "y_score",
     expected: str = "y_true",
@@ -267,7 +278,7 @@ def check_scores(
     return scores
 
 
-def scores_as_given(y_score: Any, name: str, row_name: RowName = ROW) -> np.ndarray:
+def scores_as_given(y_score: ArrayLike, name: str, row_name: RowName = ROW) -> np.ndarray:
     """Reject NaN scores; return 64-bit integers unchanged, and other scores as float64."""
     array = read_numbers(y_score, name, row_name=row_name)
     scores = check_scores(array, len(array), name, row_name=row_name)
@@ -275,7 +286,7 @@ def scores_as_given(y_score: Any, name: str, row_name: RowName = ROW) -> np.ndar
 
 
 def check_weights(
-    weights: Any,
+    weights: ArrayLike,
     n: int,
     expected: str,
     n_queries: int | None = None,

@@ -25,6 +25,7 @@ from skgraded._input.words import (
 )
 from skgraded._kernels import layout
 
+Ids: TypeAlias = Sequence[Any] | np.ndarray | Texts  # what the package reads from it
 QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
@@ -34,7 +35,7 @@ BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
 def query_codes(
-    qid: Any, n: int | None = None, expected: str | None = "y_true", name: str = "qid"
+    qid: QueryIds, n: int | None = None, expected: str | None = "y_true", name: str = "qid"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the code of each row, and the distinct ids in order of first appearance.
 
@@ -47,7 +48,7 @@ def query_codes(
 
 
 def group_by_query(
-    qid: Any, n: int, expected: str = "y_true"
+    qid: QueryIds, n: int, expected: str = "y_true"
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return the distinct ids in order of first appearance, and the results of `rows_by_query`."""
     _, heads, codes, queries, counts, in_order = _number_blocks(qid, n, expected, "qid")
@@ -60,7 +61,9 @@ def group_by_query(
     return queries, *rows_by_query(codes, len(queries))
 
 
-def _number_blocks(qid: Any, n: int | None, expected: str | None, name: str) -> tuple[Any, ...]:
+def _number_blocks(
+    qid: QueryIds, n: int | None, expected: str | None, name: str
+) -> tuple[Any, ...]:
     """Return the number of rows, the first row of each block of equal ids, and their `_number`.
 
     If there are many blocks, the first rows are None, and all rows are numbered.
@@ -105,7 +108,7 @@ def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return numbers[codes]
 
 
-def group_sizes(group: Any, n: int, expected: str = "y_true") -> np.ndarray:
+def group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.ndarray:
     """Return the sizes of consecutive queries after checking that the sizes add up to n rows."""
     sizes = door.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
@@ -182,7 +185,7 @@ def warn_of_row_ids(sizes: np.ndarray) -> None:
 _check_duplicates = door.choice_validator("duplicates", ("raise", "drop"))
 
 
-def check_duplicates(duplicates: Any, document: Any) -> str:
+def check_duplicates(duplicates: str, document: str | None) -> str:
     """Return `duplicates` if it is valid; "drop" requires the argument `document`."""
     if _check_duplicates(duplicates) == "drop" and document is None:
         raise door.argument_error(
@@ -196,7 +199,7 @@ def check_duplicates(duplicates: Any, document: Any) -> str:
 def distinct_rows(
     codes: np.ndarray,
     query_ids: np.ndarray,
-    document: Any,
+    document: ArrayLike,
     values: Mapping[str, np.ndarray],
     duplicates: str,
 ) -> np.ndarray | None:
@@ -239,7 +242,7 @@ def distinct_rows(
 
 
 def _number(
-    ids: Any, name: str, rows: np.ndarray | None
+    ids: Ids, name: str, rows: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Return row codes, distinct ids, row counts per id, and whether the codes are sorted.
 
@@ -249,9 +252,10 @@ def _number(
     def row_of(i: int) -> int:
         return i if rows is None else int(rows[i])
 
-    has_strings = isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str)
-    texts = texts_of_strings(ids) if has_strings else ids
-    if isinstance(texts, Texts):
+    texts = ids if isinstance(ids, Texts) else None
+    if isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str):
+        texts = texts_of_strings(ids)
+    if texts is not None:
         numbered = texts.numbered()
         if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1]):
             refuse_unwritable(tuple(numbered[1]), name)
@@ -303,7 +307,7 @@ def refuse_missing_ids(ids: Iterable[Any], name: str) -> None:
             raise missing_id(name, row, value)
 
 
-def missing_id(name: str, row: int, value: Any) -> ValueError:
+def missing_id(name: str, row: int, value: object) -> ValueError:
     """Return the error for a row without an id."""
     shown = repr(value) if isinstance(value, str) else value
     return ValueError(f"{name} is missing in row {row} ({shown}): every row must have an id.")
@@ -394,7 +398,9 @@ def _read_arrow(column: Any, name: str) -> tuple[Any, Any]:
     return (array if array.dtype.kind in "iuf" else column.to_pylist()), None
 
 
-def _hash_codes(values: Any, name: str, row_of: Any) -> tuple[np.ndarray, np.ndarray]:
+def _hash_codes(
+    values: Any, name: str, row_of: Callable[[int], int]
+) -> tuple[np.ndarray, np.ndarray]:
     numbers_of: dict[Any, int] = {}
     codes = np.empty(len(values), dtype=np.intp)
     for i, query in enumerate(values):

@@ -1,7 +1,7 @@
 """Validation of the argument `by`, which specifies the segment of each query, and of dates."""
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -16,21 +16,21 @@ MOST = 100  # maximum number of segments; all pairs of segments are compared
 class Segments(dict[Any, Any]):
     """A dict keyed by segment, in which the ISO text of a date can also be found as the date."""
 
-    def __missing__(self, segment: Any) -> Any:
+    def __missing__(self, segment: Hashable) -> Any:
         text = as_segment(segment)
         if text is segment:
             raise KeyError(segment)
         return self[text]
 
-    def __contains__(self, segment: Any) -> bool:
+    def __contains__(self, segment: object) -> bool:
         return super().__contains__(segment) or super().__contains__(as_segment(segment))
 
-    def get(self, segment: Any, default: Any = None) -> Any:
+    def get(self, segment: Hashable, default: Any = None) -> Any:
         """Return the value of a segment, or the default."""
         return self[segment] if segment in self else default
 
 
-def as_segment(segment: Any) -> Any:
+def as_segment(segment: Hashable) -> Hashable:
     """Convert a date or time to ISO text in UTC; omit the time if it is midnight."""
     if not isinstance(segment, (np.datetime64, date)):
         return segment

@@ -4,13 +4,16 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import did_you_mean, plain, quoted_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
 LIBRARIES = ("duckdb", "narwhals", "pandas", "polars", "pyarrow")  # packages of other tables
@@ -50,7 +53,7 @@ def frame_of(table: Any) -> Any:
     return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
 
 
-def all_names(table: Any) -> list[Any]:
+def all_names(table: object) -> list[Any]:
     """Return all column names of a frame that has rows, including repeated names."""
     return list(getattr(table, "column_names", getattr(table, "columns", ())))
 
@@ -122,7 +125,7 @@ def drop_columns(table: Any, positions: list[Any]) -> Any:
     return getattr(table, "iloc", table)[:, kept]
 
 
-def take_rows(table: Any, rows: Any) -> Any:
+def take_rows(table: Any, rows: np.ndarray | slice) -> Any:
     """Select rows of a table by position."""
     return getattr(table, "iloc", table)[rows]
 
@@ -221,7 +224,9 @@ def _columns_of_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
     return {name: frame[name].to_native() for name in names}
 
 
-def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: str = "") -> None:
+def refuse_unknown(
+    names: Iterable[Any], known: Iterable[Any], place: str = "", advice: str = ""
+) -> None:
     """Raise a ValueError unless every name matches exactly one known column.
 
     `names` may be a mapping of names to the arguments that contain them, for messages.
@@ -268,7 +273,7 @@ def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels
     return labels
 
 
-def _first_reordered(index: Any, other: Any) -> int | None:
+def _first_reordered(index: "pd.Index", other: "pd.Index") -> int | None:
     """Return the first row whose label differs, or None unless the labels are a permutation."""
     if len(index) != len(other):
         return None

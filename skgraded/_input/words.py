@@ -15,14 +15,14 @@ import numpy as np
 LONGEST = 100  # maximum number of characters in compared words; the running time is quadratic
 
 
-def nearest(word: Any, known: Iterable[Any]) -> str | None:
+def nearest(word: object, known: Iterable[Any]) -> str | None:
     """Return the known word most similar to `word`, ignoring case, or None if none is similar."""
     by_key = {name.lower()[:LONGEST]: name for name in map(str, known)}
     near = difflib.get_close_matches(str(word).lower()[:LONGEST], by_key, n=1, cutoff=0.75)
     return by_key[near[0]] if near else None
 
 
-def did_you_mean(word: Any, known: Iterable[Any]) -> str:
+def did_you_mean(word: object, known: Iterable[Any]) -> str:
     """Return " Did you mean …?" with the nearest known word, or "" if no word is similar."""
     near = nearest(word, known)
     return "" if near is None else f" Did you mean {near!r}?"
@@ -44,7 +44,7 @@ def counted(n: int, singular: str, several: str) -> str:
     return f"{n:,} {plural(n, singular, several)}"
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple with a missing value."""
     if isinstance(value, (str, int)):  # fast path
         return False
@@ -99,7 +99,7 @@ def refuse_repeated(names: Sequence[Any], argument: str) -> None:
             )
 
 
-def refuse_unwritable(value: Any, where: str) -> None:
+def refuse_unwritable(value: object, where: str) -> None:
     """Raise a ValueError if a text, or a text in a tuple, cannot be encoded in files."""
     if isinstance(value, tuple):
         for element in value:

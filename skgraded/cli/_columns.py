@@ -17,7 +17,7 @@ from skgraded.measures.parsing import (
     expand_name,
     set_threshold,
 )
-from skgraded.reports import Evaluation
+from skgraded.reports import Evaluation, Summary
 
 OFFICIAL = (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
 
@@ -86,13 +86,15 @@ def rename_columns(ev: Evaluation, columns: Sequence[MeasureColumn]) -> Evaluati
     return replace(ev, per_query=values, undefined=undefined)
 
 
-def summarize_columns(report: Any, columns: Sequence[MeasureColumn]) -> dict[str, float]:
+def summarize_columns(
+    report: Evaluation | Summary, columns: Sequence[MeasureColumn]
+) -> dict[str, float]:
     """Return the value of each column over all queries: its mean, geometric mean or total."""
     values = report.mean()
     for column in columns:
         if column.kind == "total":
             values[column.name] = round(values[column.name] * report.n_queries)
-        elif column.kind == "geometric mean":
+        elif column.kind == "geometric mean" and isinstance(report, Evaluation):
             logarithms = np.log(np.maximum(report.per_query[column.name], 1e-5))  # as trec_eval
             values[column.name] = float(np.exp(logarithms.mean()))
     return values

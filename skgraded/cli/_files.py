@@ -18,7 +18,7 @@ from skgraded.datasets import read_letor
 from skgraded.datasets.join import trec_scores
 from skgraded.datasets.letor import read_scores
 from skgraded.datasets.table_files import read_columns
-from skgraded.datasets.text_files import BOM, DATA, check_path, unpacked
+from skgraded.datasets.text_files import BOM, DATA, File, check_path, unpacked
 from skgraded.datasets.trec import HEAD, read_qrels_table, read_run_table, run_names
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures.parsing import warn_of_other_meanings
@@ -157,7 +157,7 @@ def _evaluate_letor(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
     return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args)
 
 
-def _evaluate_table(source: Any, args: Namespace) -> dict[str, Evaluation]:
+def _evaluate_table(source: File, args: Namespace) -> dict[str, Evaluation]:
     table = read_columns(
         source,
         args.query_column,
@@ -175,7 +175,7 @@ def _evaluate_table(source: Any, args: Namespace) -> dict[str, Evaluation]:
 
 
 def _evaluate_rows(
-    source: Any,
+    source: File,
     grade: np.ndarray,
     scores: dict[str, np.ndarray],
     query: np.ndarray,

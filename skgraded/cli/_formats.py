@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, plain_list
 from skgraded.cli._columns import summarize_columns
 from skgraded.measures import Judged
-from skgraded.reports import Comparison, Evaluation, compare
+from skgraded.reports import Comparison, Evaluation, Summaries, Summary, compare
 from skgraded.reports.comparison_view import (
     describe_procedure,
     rank_rows,
@@ -31,7 +31,8 @@ DIFFERENT = (
     "use -c to count missing queries as empty rankings."
 )
 _dump = partial(json.dumps, indent=2, ensure_ascii=False, allow_nan=False)
-Systems = Mapping[str, Any]  # Evaluations or Summaries, keyed by the name of the system
+Systems: TypeAlias = Mapping[str, Any]  # Evaluations or Summaries, keyed by name
+Means: TypeAlias = dict[str, Evaluation] | Summary | Summaries
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -108,11 +109,11 @@ def _join_text(parts: list[str], lines: list[str], args: Namespace) -> str:
     return "\n\n".join(filter(None, [*parts, prose]))
 
 
-def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
+def _means_to_text(report: Means, systems: Systems, args: Namespace) -> str:
     parts = []
     if args.per_query:
         parts.append(_write_table(_tabulate_values(systems, args), args))
-    if args.by is not None:
+    if args.by is not None and not isinstance(report, dict):
         table = report.to_frame().fillna({"segment": ""})  # of all queries
     else:
         # The highest value of the first measure that is no total comes first.
@@ -184,8 +185,8 @@ def _describe_undefined(systems: Systems) -> list[str]:
 # CSV, JSON and pages -----------------------------------------------------------------------------
 
 
-def _means_to_csv(report: Any, systems: Systems, args: Namespace) -> str:
-    if args.by is not None:
+def _means_to_csv(report: Means, systems: Systems, args: Namespace) -> str:
+    if args.by is not None and not isinstance(report, dict):
         return str(report.to_csv())
     tabulate = _tabulate_values if args.per_query else _tabulate_systems
     return str(tables.csv(tables.frame(tabulate(systems, args))))
@@ -197,7 +198,7 @@ def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace
     return str(comparison.to_csv())
 
 
-def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:
+def _means_to_json(report: Means, systems: Systems, args: Namespace) -> str:
     entries = {name: of_system.to_dict() for name, of_system in systems.items()}
     geometric = [column.name for column in args.columns if column.kind == "geometric mean"]
     for name, entry in entries.items():
@@ -230,8 +231,8 @@ def _comparison_to_json(comparison: Comparison, systems: Systems, args: Namespac
     return _dump(report)
 
 
-def _means_to_html(report: Any, systems: Systems, args: Namespace) -> str:
-    if len(systems) > 1:
+def _means_to_html(report: Means, systems: Systems, args: Namespace) -> str:
+    if len(systems) > 1 and not isinstance(report, Summary):
         return str(compare(report, test=None).to_html(title=args.title))
     ((name, of_system),) = systems.items()
     title = name if len(args.files) > 1 else f"{os.path.basename(args.files[0])}: {name}"

@@ -6,7 +6,7 @@ a ValueError, callers therefore parse the text again with Python.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 from pyarrow import csv
@@ -17,7 +17,7 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 
 
 def open_table(
-    file: Any, n_blank: int, separator: str, types: Mapping[str, Any]
+    file: IO[bytes], n_blank: int, separator: str, types: Mapping[str, Any]
 ) -> csv.CSVStreamingReader:
     """Open a CSV file below `n_blank` blank lines as batches; rows have at most `BLOCK` bytes."""
     return csv.open_csv(file, *_options(n_blank, separator, types))

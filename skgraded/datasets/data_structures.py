@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input import door
 from skgraded._input.arrow_strings import refuse_damaged
@@ -36,7 +37,7 @@ RANK = "rank"  # a column of runs that is compared with the scores
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
 
 
-def _check_judgments(grades: Any, **names: Any) -> np.ndarray:
+def _check_judgments(grades: ArrayLike, **names: Any) -> np.ndarray:
     """Check that grades are finite; negative grades mean "not judged"."""
     checked, _ = door.grade_column(grades, **names)
     door.refuse_bad_grades(
@@ -101,7 +102,7 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
     raise _wrong_type(source, side)
 
 
-def _wrong_type(source: Any, side: str) -> TypeError:
+def _wrong_type(source: object, side: str) -> TypeError:
     lists = "" if side == "qrels" else "a dict of ranked lists, "
     return TypeError(
         f"{side} has no column 'query': pass the result of read_{side}, a table, a dict of dicts, "
@@ -159,10 +160,12 @@ def from_columns(
     return Entries(side, ids, codes, documents, numbers, lines, ranks=ranks)
 
 
-def _document_ids(documents: Any, n: int | None, expected: str | None, name: str) -> np.ndarray:
+def _document_ids(
+    documents: ArrayLike, n: int | None, expected: str | None, name: str
+) -> np.ndarray:
     """Check the document ids of all rows and return them as an object array."""
     refuse_damaged(documents, name)
-    texts = documents
+    texts: Any = documents
     for method in ("to_list", "tolist", "to_pylist"):
         if hasattr(documents, method):
             texts = getattr(documents, method)()
@@ -178,7 +181,7 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
 # Lists of rows ------------------------------------------------------------------------------------
 
 
-def _from_items(items: list[Any], source: Any, side: str, lines: np.ndarray | None) -> Entries:
+def _from_items(items: list[Any], source: object, side: str, lines: np.ndarray | None) -> Entries:
     """Convert a list of rows, which are dicts or named tuples."""
     if not items:
         return empty_run(side)
@@ -235,7 +238,7 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     return Entries(side, ids, codes, ids_of_documents, checked)
 
 
-def _wrong_form(side: str, part: Any) -> TypeError:
+def _wrong_form(side: str, part: object) -> TypeError:
     forms = {
         "qrels": "{query: {document: grade}}",
         "run": "{query: {document: score}}, or {query: [document, …]} in ranked order",

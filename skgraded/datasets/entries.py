@@ -173,14 +173,14 @@ def empty_run(source: str) -> Entries:
     return Entries(source, no_ids, no_rows, no_ids, no_rows.astype(float), no_rows)
 
 
-def numbered(values: Any) -> tuple[np.ndarray, Any]:
+def numbered(values: np.ndarray) -> tuple[np.ndarray, Any]:
     """Return the code of each value, and the distinct values in order of first appearance."""
     import pandas as pd
 
     return pd.factorize(values, use_na_sentinel=False)
 
 
-def finder(known: Any, dtype: Any = object) -> Callable[[Any], np.ndarray]:
+def finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.ndarray]:
     """Return a function that maps values to their positions in `known` (distinct), or to -1."""
     if len(known) > FEW:
         import pandas as pd

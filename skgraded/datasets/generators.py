@@ -1,7 +1,5 @@
 """Synthetic rankings for examples, tests and benchmarks."""
 
-from typing import Any
-
 import numpy as np
 
 from skgraded._input.door import whole_number
@@ -16,7 +14,7 @@ def make_ranking(
     n_documents: int = 20,
     n_features: int = 10,
     n_levels: int = 5,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Generate a random ranking problem, like `sklearn.datasets.make_classification`.
 
@@ -92,7 +90,7 @@ def make_swapped_rankings(
     n_swaps: int = 50,
     n_rankings: int = 100,
     uniform: bool = True,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
     """Generate rankings that differ from the ideal ranking by a known number of swaps.
 

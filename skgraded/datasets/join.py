@@ -225,7 +225,7 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     )
 
 
-def check_options(missing: Any, unjudged: Any, ties: Any, identical_ids: Any) -> None:
+def check_options(missing: str, unjudged: str, ties: str | None, identical_ids: str) -> None:
     """Raise a ValueError unless the options that `join_run` and `evaluate_runs` share are valid."""
     _CHECKS["missing"](missing)
     _CHECKS["unjudged"](unjudged)
@@ -234,7 +234,7 @@ def check_options(missing: Any, unjudged: Any, ties: Any, identical_ids: Any) ->
         _CHECKS["ties"](ties)
 
 
-def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
+def _rows_by_name(sources: object, argument: str) -> dict[str, Entries]:
     """Convert each of the qrels or runs to Entries; errors name the judge or the run."""
     if not isinstance(sources, Mapping):
         raise TypeError(
@@ -390,7 +390,7 @@ class JudgmentIndex:
             f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add judgments for it."
         )
 
-    def _find(self, query: np.ndarray, document: Any) -> np.ndarray:
+    def _find(self, query: np.ndarray, document: np.ndarray) -> np.ndarray:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
         documents, find_documents, find_pairs = self._index
         if isinstance(document, np.ndarray):
@@ -414,7 +414,7 @@ class JudgmentIndex:
         return documents, finder(documents), finder(pairs, np.intp)
 
 
-def _type_advice(ids: Any, others: Any) -> str:
+def _type_advice(ids: np.ndarray, others: np.ndarray) -> str:
     """Return advice if the first ids differ in type, such as 1 and "1"; otherwise, return ""."""
     kind, other = type(plain(ids[0])).__name__, type(plain(others[0])).__name__
     if kind == other:
@@ -422,7 +422,7 @@ def _type_advice(ids: Any, others: Any) -> str:
     return f" The ids have the types {kind} and {other}: convert them to one type, for example with str."
 
 
-def trec_scores(query: np.ndarray, score: np.ndarray, document: Any) -> np.ndarray:
+def trec_scores(query: np.ndarray, score: np.ndarray, document: np.ndarray) -> np.ndarray:
     """Return scores that yield trec_eval's ranking: by score, then document id, both descending.
 
     Ids are compared as strings. Scores are compared in double precision, as in trec_eval since

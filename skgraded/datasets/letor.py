@@ -14,6 +14,7 @@ import numpy as np
 
 from skgraded._input.door import whole_number
 from skgraded.datasets import text_files
+from skgraded.datasets.text_files import File
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -126,7 +127,7 @@ def read_letor(
     )
 
 
-def _repeat(group: Any, n: int, path: str) -> np.ndarray:
+def _repeat(group: File, n: int, path: str) -> np.ndarray:
     """Return the query of each of the n rows from a file with query sizes."""
     sizes = _read_column(
         group,
@@ -189,13 +190,13 @@ def _decode(query: bytes) -> str:
 # Files with one number per line ------------------------------------------------------------------
 
 
-def read_scores(source: Any) -> np.ndarray:
+def read_scores(source: File) -> np.ndarray:
     """Read the scores for the rows of a LETOR file."""
     rule = "each line must contain one number, the score."
     return _read_column(source, rule, lambda scores: scores == scores)
 
 
-def _read_column(source: Any, rule: str, is_valid: Callable[[np.ndarray], Any]) -> np.ndarray:
+def _read_column(source: File, rule: str, is_valid: Callable[[np.ndarray], Any]) -> np.ndarray:
     path = text_files.check_path(source)
 
     def parse(text: bytes, _: int) -> np.ndarray:

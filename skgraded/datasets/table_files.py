@@ -19,6 +19,7 @@ from skgraded._input.words import object_array
 from skgraded.datasets.data_structures import CHECK, RANK, choose_columns
 from skgraded.datasets.entries import Entries, name_rows
 from skgraded.datasets.text_files import (
+    File,
     blocks,
     check_path,
     find_data,
@@ -31,7 +32,7 @@ PARQUET = b"PAR1"
 
 
 def read_columns(
-    source: Any,
+    source: File,
     query: str,
     grade: str,
     scores: Sequence[str],
@@ -111,7 +112,7 @@ def entries_of_table(
 
 
 def _read_file(
-    source: Any,
+    source: File,
     path: str,
     texts: Sequence[str],
     numbers: Sequence[str],

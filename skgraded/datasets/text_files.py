@@ -10,9 +10,13 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
-from typing import Any
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
+
+Word = TypeVar("Word")
+Value = TypeVar("Value")
+File: TypeAlias = str | os.PathLike[str] | IO[bytes]  # a path, or an open file in binary mode
 
 BLOCK = 1 << 22  # bytes parsed at a time
 MOST_LINE = 1 << 24  # maximum size in bytes of a line, because compressed data may be endless
@@ -28,7 +32,7 @@ LONG_WORD = re.compile(r"(\S{100})\S+")  # shortened in messages, like the quote
 JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # an id in a line of text may begin with a brace
 
 
-def check_path(path: Any, name: str = "path") -> str:
+def check_path(path: object, name: str = "path") -> str:
     """Return the name of a file, given as a path or an open binary file, for error messages."""
     if isinstance(path, (str, os.PathLike)):
         return os.fspath(path)
@@ -38,10 +42,10 @@ def check_path(path: Any, name: str = "path") -> str:
 
 
 @contextmanager
-def unpacked(path: Any, look: int | None = None) -> Iterator[Any]:
+def unpacked(path: File, look: int | None = None) -> Iterator[Any]:
     """Yield the decompressed file, which allows peeking at `look` bytes."""
     is_open = hasattr(path, "read")
-    raw = path if is_open else open(path, "rb")
+    raw: Any = path if is_open else open(cast("str", path), "rb")
     is_enough = hasattr(raw, "peek") and look is None
     file = raw if is_enough else io.BufferedReader(raw, look or io.DEFAULT_BUFFER_SIZE)
     try:
@@ -74,7 +78,7 @@ class _Unpacking(io.RawIOBase):
             ) from None
 
 
-def blocks(source: Any, path: str) -> Generator[tuple[int, bytes], None, None]:
+def blocks(source: File, path: str) -> Generator[tuple[int, bytes], None, None]:
     """Yield the number of the first line (from 1) and the bytes of each block of complete lines.
 
     A JSON file is one block, because all of its content may be in one line.
@@ -113,7 +117,7 @@ def find_data(
     return 0, b"", False, iter(seen)
 
 
-def parse_file(source: Any, path: str, parse: Callable[[bytes, int], Any]) -> Iterator[Any]:
+def parse_file(source: File, path: str, parse: Callable[[bytes, int], Any]) -> Iterator[Any]:
     """Parse the blocks of a file; see `parse_blocks`."""
     with closing(blocks(source, path)) as parts:
         yield from parse_blocks(parts, path, parse, lambda line: parse(line, 1))
@@ -189,7 +193,7 @@ def number_in(word: bytes) -> float | None:
     return None if number is None or number != number or b"_" in word else number
 
 
-def parsed(convert: Callable[[Any], Any], word: Any) -> Any:
+def parsed(convert: Callable[[Word], Value], word: Word) -> Value | None:
     """Return ``convert(word)``, or None if the conversion raises a ValueError."""
     try:
         return convert(word)

@@ -22,6 +22,7 @@ from skgraded.datasets.data_structures import named_columns
 from skgraded.datasets.entries import Entries, empty_run, numbered
 from skgraded.datasets.json_files import entries_of_json
 from skgraded.datasets.table_files import entries_of_table, header_of
+from skgraded.datasets.text_files import File
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -214,7 +215,7 @@ def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
     return Bunch(query=query, document=document, **columns)
 
 
-def read_qrels_table(path: Any) -> Entries:
+def read_qrels_table(path: File) -> Entries:
     """Read qrels; drop repeated judgments, and warn about negative grades."""
     rows = _read(path, QRELS).without_repeats()
     rows.warn_of_negative()
@@ -222,7 +223,7 @@ def read_qrels_table(path: Any) -> Entries:
 
 
 def read_run_table(
-    path: Any,
+    path: File,
     split: str | None = None,
     third: str | None = None,
     *,
@@ -233,7 +234,7 @@ def read_run_table(
     return _read(path, RUN, split, third, allow_empty).refuse_repeats().warn_of_ranks()
 
 
-def run_tag(path: Any) -> str | None:
+def run_tag(path: str) -> str | None:
     """Return the tag in the first lines of a TREC run; None without a file or a single tag."""
     if not os.path.isfile(path):
         return None
@@ -271,7 +272,7 @@ def run_names(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _read(
-    path: Any,
+    path: File,
     form: Form,
     split: str | None = None,
     third: str | None = None,
