@@ -184,8 +184,9 @@ class Measure(_Immutable):
         if not hasattr(y_score, "__len__"):
             refuse_data_set(y_score, "y_score")  # before y_true is read as grades
         judgments = as_judgments(y_true, qid, group, sample_weight)
-        prepare(self, layout_of(judgments))  # refuses grades before scores
-        (values,) = score_queries([self], judgments, scores_of(judgments, y_score))
+        layout = layout_of(judgments)
+        prepared = prepare(self, layout)  # refuses grades before scores
+        (values,) = score_prepared([prepared], layout, scores_of(judgments, y_score))
         return sums.mean_of_defined(values, judgments.weights)
 
     def per_query(
@@ -203,8 +204,9 @@ class Measure(_Immutable):
         ndarray of shape (n_queries,)
         """
         judgments = as_judgments(y_true, qid, group)
-        prepare(self, layout_of(judgments))
-        return score_queries([self], judgments, scores_of(judgments, y_score))[0]
+        layout = layout_of(judgments)
+        prepared = prepare(self, layout)
+        return score_prepared([prepared], layout, scores_of(judgments, y_score))[0]
 
     def n_undefined(
         self,
@@ -412,10 +414,16 @@ def score_queries(
 ) -> list[np.ndarray]:
     """Compute per-query values of several measures, sorting the checked scores only once."""
     layout = layout_of(judgments)
-    all_prepared = [prepare(measure, layout) for measure in measures]
-    plans = [plan for _, plan, _ in all_prepared if plan is not None]
+    return score_prepared([prepare(measure, layout) for measure in measures], layout, scores)
+
+
+def score_prepared(
+    prepared: Sequence[Prepared], layout: Layout, scores: np.ndarray
+) -> list[np.ndarray]:
+    """Compute per-query values like `score_queries`, from what `prepare` returned."""
+    plans = [plan for _, plan, _ in prepared if plan is not None]
     all_values, rows = [], iter(sum_plans(plans, layout, scores))
-    for measure, plan, undefined in all_prepared:
+    for measure, plan, undefined in prepared:
         values = measure._values(layout, scores) if plan is None else next(rows)
         all_values.append(values)
         if plan is not None and plan.scale is not None:

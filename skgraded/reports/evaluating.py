@@ -26,6 +26,7 @@ from skgraded.measures.base import (
     accepts_unjudged,
     find_undefined,
     prepare,
+    score_prepared,
     score_queries,
 )
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
@@ -304,10 +305,11 @@ def evaluate_judgments(
     per_query: dict[str, Any] = dict.fromkeys(measure.name for measure in measures)
     undefined = per_query.copy()
     for part, truth, of_part in _by_truth(measures, judgments, scores, unjudged_documents):
-        values = score_queries(part, truth, of_part)
-        for measure, of_measure in zip(part, values, strict=True):
+        prepared = [prepare(measure, layout_of(truth)) for measure in part]
+        values = score_prepared(prepared, layout_of(truth), of_part)
+        for (measure, _, is_undefined), of_measure in zip(prepared, values, strict=True):
             per_query[measure.name] = of_measure
-            undefined[measure.name] = prepare(measure, layout_of(truth)).undefined
+            undefined[measure.name] = is_undefined
     return Evaluation(
         judgments.query_ids,
         per_query,
