@@ -13,7 +13,7 @@ import skgraded
 
 PACKAGE = Path(skgraded.__file__).parent
 ANY = "…"  # replaces the values in a message
-RETURNED = {"caveats"}  # functions that return the texts of warnings
+RETURNED = {"describe_caveats"}  # functions that return the texts of warnings
 ROOMS = {
     "_input": "Columns, queries and tables",
     "judgments": "Columns, queries and tables",

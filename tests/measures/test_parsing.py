@@ -1,5 +1,6 @@
 """Texts of measures; tests/measures/test_messages.py contains those that cannot be parsed."""
 
+import inspect
 from math import nan
 
 import numpy as np
@@ -136,8 +137,8 @@ def test_one_measure_or_a_collection_of_measures():
 
 @pytest.mark.parametrize("cls", MEASURES.values(), ids=MEASURES)
 def test_the_docstring_contains_a_definition_and_an_example(cls):
-    before, parameters = cls.__doc__.split("\n    Parameters\n    ----------\n")
-    assert before.count("\n\n") >= 1 and "    Examples\n    --------\n" in parameters
+    before, parameters = inspect.getdoc(cls).split("\nParameters\n----------\n")
+    assert before.count("\n\n") >= 1 and "\nExamples\n--------\n" in parameters
 
 
 def test_a_parameter_without_a_check_is_an_error():

@@ -157,7 +157,7 @@ def boosters():
     yield "LightGBM", lambda: LIGHTGBM
     yield (
         "HistGradientBoosting",
-        lambda: HistGradientBoostingRegressor(max_iter=40, max_leaf_nodes=7, random_state=0),
+        lambda: HistGradientBoostingRegressor(max_iter=40, max_leaf_nodes=15, random_state=0),
     )
     yield (
         "XGBoost",
