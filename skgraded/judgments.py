@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
-from skgraded._input.queries import QueryIds, group_by_query, group_sizes, mean_weights
+from skgraded._input.queries import QueryIds, average_weights, group_by_query, read_group_sizes
 from skgraded._input.tables import UNLABELLED, Labels, check_row_labels
 from skgraded._input.user_warnings import warn_user
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
@@ -43,14 +43,14 @@ def read_truth(
     arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
     has_labels = any(type(values) not in UNLABELLED for values in arguments.values())
     labels = check_row_labels(arguments) if has_labels else ()
-    grades, grade_type = door.grade_column(y_true, "y_true")
+    grades, grade_type = door.read_grades(y_true, "y_true")
     n = len(grades)
     if qid is not None and group is not None:
         raise ValueError("Pass the queries as either qid or group, not both.")
     if qid is not None:
         query_ids, order, starts = group_by_query(qid, n)
     else:
-        sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
+        sizes = np.array([n], dtype=np.intp) if group is None else read_group_sizes(group, n)
         query_ids, order, starts = np.arange(len(sizes)), None, starts_of(sizes)
     if sample_weight is not None:
         sample_weight = door.check_weights(sample_weight, n, "y_true", len(query_ids))
@@ -128,7 +128,7 @@ class Judgments:
         self.n_rows, self.n_queries, self.sizes = layout.n_rows, layout.n_queries, layout.sizes
         self.weights: np.ndarray | None = None
         if truth.sample_weight is not None:
-            self.weights = mean_weights(truth.sample_weight, layout.query_of_row, layout.sizes)
+            self.weights = average_weights(truth.sample_weight, layout.query_of_row, layout.sizes)
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached results and pandas objects are not pickled.

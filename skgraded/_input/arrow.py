@@ -12,7 +12,7 @@ from pyarrow import compute
 from skgraded._input import arrow_strings
 from skgraded._input.door import WIDE_INTEGERS
 from skgraded._input.queries import missing_id, refuse_inexact
-from skgraded._input.tables import all_names, frame_of, refuse_unknown
+from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
 from skgraded._input.words import object_array
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
             "Expected a pandas or polars DataFrame, an Arrow table or another object with "
             f"__arrow_c_stream__; got {type(part).__name__}."
         )
-    refuse_unknown(names, all_names(part))
+    refuse_unknown(names, list_column_names(part))
     frame = frame_of(part)
     is_polars = frame.implementation.is_polars()
     if not (is_polars or frame.implementation.is_pandas()):
@@ -56,7 +56,7 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
     columns = {}
     for name, argument in names.items():
         try:
-            columns[name] = (_from_polars if is_polars else _from_pandas)(part[name])
+            columns[name] = (_convert_polars if is_polars else _convert_pandas)(part[name])
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             raise TypeError(
                 f"Column {name!r} with dtype {part[name].dtype} cannot be converted to a single "
@@ -65,7 +65,7 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
     return pa.table(columns)
 
 
-def _from_polars(series: "pl.Series") -> Any:
+def _convert_polars(series: "pl.Series") -> Any:
     if str(series.dtype) == "Object":  # Arrow would convert the objects' memory addresses
         raise TypeError("cast it to another polars type.")
     if str(series.dtype) in WIDE_INTEGERS:
@@ -73,7 +73,7 @@ def _from_polars(series: "pl.Series") -> Any:
     return series.to_arrow()
 
 
-def _from_pandas(series: "pd.Series") -> pa.Array:
+def _convert_pandas(series: "pd.Series") -> pa.Array:
     """Convert a pandas column to Arrow, with intervals as text.
 
     NaN in numeric NumPy columns does not become null.
@@ -136,14 +136,14 @@ def as_given(column: pa.ChunkedArray) -> Any:
         return column
     if pa.types.is_decimal(kind):
         encoded = column.combine_chunks().dictionary_encode()
-        distinct = object_array(list(map(_without_zeros, encoded.dictionary.to_pylist())))
+        distinct = object_array(list(map(_strip_zeros, encoded.dictionary.to_pylist())))
         return distinct[encoded.indices.to_numpy()].tolist()
     if pa.types.is_primitive(kind) and not pa.types.is_time(kind):
         return column.to_numpy()
     return column.to_pylist()
 
 
-def _without_zeros(decimal: Decimal) -> Decimal:
+def _strip_zeros(decimal: Decimal) -> Decimal:
     """Convert a decimal id to the shortest equal Decimal, so that equal ids have equal hashes."""
     digits = f"{decimal:f}"
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
@@ -173,7 +173,7 @@ def _copy_values(column: pa.ChunkedArray, rows: np.ndarray) -> Any:
         is_single = column.num_chunks == 1
         values = column.chunk(0) if is_single else pa.concat_arrays(column.chunks)
         return compute.take(values, rows, boundscheck=False)
-    ends, data = map(pa.py_buffer, arrow_strings.copied(column, rows))
+    ends, data = map(pa.py_buffer, arrow_strings.copy_column(column, rows))
     kind = standardize_type(column.type)
     return pa.Array.from_buffers(kind, len(rows), [None, ends, data])
 
@@ -181,9 +181,9 @@ def _copy_values(column: pa.ChunkedArray, rows: np.ndarray) -> Any:
 def mark_rows(column: pa.ChunkedArray) -> np.ndarray:
     """Return the 64-bit key of each row of a column that was converted with `convert_ids`."""
     if arrow_strings.is_text(column.type):
-        return arrow_strings.keys(column)
+        return arrow_strings.hash_column(column)
     values = as_given(column)
-    return arrow_strings.marks(object_array(values) if isinstance(values, list) else values)
+    return arrow_strings.hash_ids(object_array(values) if isinstance(values, list) else values)
 
 
 def narrow(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

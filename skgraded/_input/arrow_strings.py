@@ -63,12 +63,12 @@ def is_dictionary(kind: "pa.DataType") -> bool:
     return str(kind).startswith("dictionary<")
 
 
-def texts_of(column: "ArrowColumn") -> Texts:
+def read_texts(column: "ArrowColumn") -> Texts:
     """Return the texts of an Arrow column without nulls."""
-    return Texts(column, *_spans(column))
+    return Texts(column, *_find_spans(column))
 
 
-def texts_of_strings(ids: list[Any] | np.ndarray) -> Texts | None:
+def read_strings(ids: list[Any] | np.ndarray) -> Texts | None:
     """Return the texts of a list or an array, or None if it contains other objects than str."""
     if isinstance(ids, list):
         ids = np.fromiter(ids, dtype=object, count=len(ids))
@@ -86,46 +86,48 @@ def has_short_dictionaries(column: "ArrowColumn") -> bool:
     """Return whether the dictionaries of an Arrow column are shorter than it and have no nulls."""
     if not is_dictionary(column.type):
         return False
-    dictionaries = [chunk.dictionary for chunk in _chunks(column)]
+    dictionaries = [chunk.dictionary for chunk in _list_chunks(column)]
     return sum(map(len, dictionaries)) <= len(column) and not any(
         dictionary.null_count for dictionary in dictionaries
     )
 
 
-def coded(column: "ArrowColumn") -> tuple[np.ndarray, Texts]:
+def read_codes(column: "ArrowColumn") -> tuple[np.ndarray, Texts]:
     """Return the code of each row in a dictionary-encoded column, and the text of each code."""
-    spans = [_spans(chunk.dictionary) for chunk in _chunks(column)]
-    base, starts, stops = _concatenated(spans)
+    spans = [_find_spans(chunk.dictionary) for chunk in _list_chunks(column)]
+    base, starts, stops = _join_spans(spans)
     numbers, rows, *_ = number_texts(base, starts, stops)  # a text may occur more than once
     firsts = np.cumsum([0, *(len(stops) for *_, stops in spans)])
     codes = [
         numbers[first:][chunk.indices.to_numpy()]
-        for first, chunk in zip(firsts[:-1], _chunks(column), strict=True)
+        for first, chunk in zip(firsts[:-1], _list_chunks(column), strict=True)
     ]
     return np.concatenate(codes), Texts(column, base, starts[rows], stops[rows])
 
 
-def keys(column: "ArrowColumn") -> np.ndarray:
+def hash_column(column: "ArrowColumn") -> np.ndarray:
     """Return a 64-bit key per text of an Arrow column without nulls, equal on every machine."""
     if not is_dictionary(column.type):
-        return hash_texts(*_spans(column))
-    chunks = [keys(chunk.dictionary)[chunk.indices.to_numpy()] for chunk in _chunks(column)]
+        return hash_texts(*_find_spans(column))
+    chunks = [
+        hash_column(chunk.dictionary)[chunk.indices.to_numpy()] for chunk in _list_chunks(column)
+    ]
     return np.concatenate([np.empty(0, dtype=np.uint64), *chunks])
 
 
-def marks(ids: np.ndarray) -> np.ndarray:
+def hash_ids(ids: np.ndarray) -> np.ndarray:
     """Return a 64-bit key per id, equal in all processes; distinct text ids may share a key."""
     kind = ids.dtype.kind
     types = set(map(type, ids.tolist())) if kind == "O" else set()
     if types and types <= {int, float, bool}:
         with suppress(OverflowError):  # raised for integers that int64 cannot represent
-            return marks(ids.astype(float if float in types else np.int64))
+            return hash_ids(ids.astype(float if float in types else np.int64))
     if (
         types
         and all(issubclass(kind, date | np.datetime64) for kind in types)
         and not any(getattr(value, "tzinfo", None) for value in ids)
     ):
-        return marks(np.array(ids.tolist(), dtype="M8[us]"))
+        return hash_ids(np.array(ids.tolist(), dtype="M8[us]"))
     if kind in "mM":  # the key must not depend on the unit
         return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
     if kind in "iub":
@@ -138,19 +140,19 @@ def marks(ids: np.ndarray) -> np.ndarray:
         data = np.frombuffer(b"".join(ids), dtype=np.uint8)
         ends = np.cumsum([0, *map(len, ids)], dtype=np.uint64)
         return hash_texts(data.ctypes.data, ends[:-1], ends[1:])
-    texts = texts_of_strings(ids if types == {str} else list(map(_text_of_id, ids)))
+    texts = read_strings(ids if types == {str} else list(map(_write_id, ids)))
     assert texts is not None
     return hash_texts(texts.base, texts.starts, texts.stops)
 
 
-def _text_of_id(value: object) -> str:
+def _write_id(value: object) -> str:
     """Return the text of an id; decimals that are equal have equal texts."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
-def copied(column: "ArrowColumn", order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def copy_column(column: "ArrowColumn", order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Copy texts of an Arrow column in the given order; return their boundaries and bytes."""
-    return copy_texts(*_spans(column), order)
+    return copy_texts(*_find_spans(column), order)
 
 
 def refuse_damaged(values: object, name: str) -> None:
@@ -193,8 +195,8 @@ def _is_ascii(column: "ArrowColumn") -> bool:
     """Return whether a column contains only valid ASCII strings; this is faster than `validate`."""
     if str(column.type) not in ("string", "large_string"):
         return False
-    for array in _chunks(column):
-        data, ends = array.buffers()[2], _ends_of(array)
+    for array in _list_chunks(column):
+        data, ends = array.buffers()[2], _read_ends(array)
         if (ends[1:] < ends[:-1]).any():
             return False
         if data and np.frombuffer(data, np.int8)[ends[0] : ends[-1]].min(initial=0) < 0:
@@ -202,18 +204,18 @@ def _is_ascii(column: "ArrowColumn") -> bool:
     return True
 
 
-def _chunks(column: "ArrowColumn") -> Iterator[Any]:
+def _list_chunks(column: "ArrowColumn") -> Iterator[Any]:
     return (chunk for chunk in getattr(column, "chunks", [column]) if len(chunk))
 
 
 Spans = tuple[int, np.ndarray, np.ndarray]  # base, starts and stops, see `_kernels/strings.pyx`
 
 
-def _spans(column: "ArrowColumn") -> Spans:
-    return _concatenated([_spans_of(chunk) for chunk in _chunks(column)])
+def _find_spans(column: "ArrowColumn") -> Spans:
+    return _join_spans([_find_spans_of_chunk(chunk) for chunk in _list_chunks(column)])
 
 
-def _concatenated(spans: list[Spans]) -> Spans:
+def _join_spans(spans: list[Spans]) -> Spans:
     if len(spans) == 1:
         return spans[0]
     none = np.empty(0, dtype=np.uint64)
@@ -222,25 +224,25 @@ def _concatenated(spans: list[Spans]) -> Spans:
     return 0, starts, stops
 
 
-def _spans_of(array: "pa.Array") -> Spans:
+def _find_spans_of_chunk(array: "pa.Array") -> Spans:
     if is_dictionary(array.type):
-        base, starts, stops = _spans(array.dictionary)
+        base, starts, stops = _find_spans(array.dictionary)
         indices = array.indices.to_numpy()
         return base, starts[indices], stops[indices]
     if "view" in str(array.type):
-        return 0, *_view_spans(array)
-    data, ends = array.buffers()[2], _ends_of(array).astype(np.int64, copy=False).view(np.uint64)
+        return 0, *_find_spans_of_views(array)
+    data, ends = array.buffers()[2], _read_ends(array).astype(np.int64, copy=False).view(np.uint64)
     return 0 if data is None else data.address, ends[:-1], ends[1:]
 
 
-def _ends_of(array: "pa.Array") -> np.ndarray:
+def _read_ends(array: "pa.Array") -> np.ndarray:
     """Return the boundaries of the texts in the buffer of their bytes."""
     is_large = str(array.type).startswith("large")
     ends = np.frombuffer(array.buffers()[1], dtype=np.int64 if is_large else np.int32)
     return ends[array.offset : array.offset + len(array) + 1]
 
 
-def _view_spans(array: "pa.Array") -> tuple[np.ndarray, np.ndarray]:
+def _find_spans_of_views(array: "pa.Array") -> tuple[np.ndarray, np.ndarray]:
     _, views, *buffers = array.buffers()
     words = np.frombuffer(views, dtype="<u4").reshape(-1, 4)
     words = words[array.offset : array.offset + len(array)]

@@ -9,17 +9,17 @@ from pathlib import Path
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield the path of a temporary file next to `path`; on success, the new file replaces `path`.
 
     After any error, such as a full disk, the previous file remains unchanged.
     Pipes and devices are written to directly. Every OSError names `path`.
     """
-    with _errors_that_name(path):
+    with _name_path_in_errors(path):
         if os.path.exists(path) and not os.path.isfile(path):
             yield Path(path)
             return
-        target, temporary = _target_and_temporary(path)
+        target, temporary = _choose_paths(path)
         try:
             temporary.touch(mode=0o666, exist_ok=False)  # the umask applies
             if target.exists():
@@ -39,26 +39,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if os.path.exists(path) and not os.path.isfile(path):
         return
-    _, temporary = _target_and_temporary(path)
-    with _errors_that_name(path):
+    _, temporary = _choose_paths(path)
+    with _name_path_in_errors(path):
         temporary.touch(exist_ok=False)
         temporary.unlink()
 
 
-def _target_and_temporary(path: str | os.PathLike[str]) -> tuple[Path, Path]:
+def _choose_paths(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     target = Path(os.path.realpath(path))  # follows symbolic links
     return target, target.with_name(f".{secrets.token_hex(8)}-{target.name[-40:]}")
 
 
 @contextmanager
-def _errors_that_name(path: str | os.PathLike[str]) -> Iterator[None]:
+def _name_path_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
 
 
-def text_or_file(text: str, path: str | os.PathLike[str] | None) -> str | None:
+def return_or_write(text: str, path: str | os.PathLike[str] | None) -> str | None:
     """Return text, or write it to a file if `path` is not None."""
     if path is None:
         return text
@@ -68,5 +68,5 @@ def text_or_file(text: str, path: str | os.PathLike[str] | None) -> str | None:
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write text to a file atomically: after an error, the file is unchanged."""
-    with written_whole(path) as temporary:
+    with write_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -68,9 +68,9 @@ def as_array(
     """Return a column as a 1-D array of any type, with None for masked values."""
     is_plain = isinstance(getattr(values, "dtype", None), np.dtype)  # an array, or from pandas
     is_plain = is_plain and not np.ma.isMaskedArray(values)
-    array = np.asarray(values) if is_plain else _converted(values, name)
+    array = np.asarray(values) if is_plain else _convert_column(values, name)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be 1-D; got {_shape_and_advice(values, array, name)}")
+        raise ValueError(f"{name} must be 1-D; got {_describe_shape(values, array, name)}")
     if len(array) == 0:
         raise ValueError(f"{name} is empty: at least one row is required.")
     if n is not None and len(array) != n:
@@ -78,7 +78,7 @@ def as_array(
     return array
 
 
-def _converted(values: ArrayLike, name: str) -> np.ndarray:
+def _convert_column(values: ArrayLike, name: str) -> np.ndarray:
     if values is None:
         raise ValueError(
             f"{name} is missing. Expected array-like (array or non-string sequence), got None."
@@ -86,7 +86,7 @@ def _converted(values: ArrayLike, name: str) -> np.ndarray:
     refuse_unordered(values, name)
     refuse_damaged(values, name)
     try:
-        array = np.asarray(unmasked(values))
+        array = np.asarray(replace_masked(values))
     except ValueError:
         raise ValueError(
             f"{name} must be a 1-D array of numbers; got rows of different lengths."
@@ -100,7 +100,7 @@ def _converted(values: ArrayLike, name: str) -> np.ndarray:
     return array
 
 
-def _shape_and_advice(values: ArrayLike, array: np.ndarray, name: str) -> str:
+def _describe_shape(values: ArrayLike, array: np.ndarray, name: str) -> str:
     """Describe the shape of an array that is not 1-D, and how to convert it."""
     if array.ndim == 0:
         return "a single value."
@@ -120,7 +120,7 @@ def refuse_unordered(values: object, name: str) -> None:
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
 
 
-def unmasked(values: Any) -> Any:
+def replace_masked(values: Any) -> Any:
     """Convert a masked array, or integers that NumPy lacks, to objects; return other input as is.
 
     Masked values become None.
@@ -179,7 +179,7 @@ def column(
 # Grades, scores and weights ----------------------------------------------------------------------
 
 
-def grade_column(
+def read_grades(
     y: ArrayLike, name: str, n: int | None = None, expected: str = "X", row_name: RowName = ROW
 ) -> tuple[np.ndarray, Any]:
     """Return unchecked grades as float64, and their dtype: float16, float32 or float64.
@@ -217,14 +217,14 @@ def check_grades(
     allow_negative: bool = False,
 ) -> np.ndarray:
     """Check that grades are finite and ≥ 0, unless the flags allow others; return them as float64."""
-    grades, _ = grade_column(y, name, n, expected)
+    grades, _ = read_grades(y, name, n, expected)
     refuse_bad_grades(grades, name, allow_nan, allow_negative=allow_negative)
     return grades
 
 
-def grades_as_given(y: ArrayLike, name: str, row_name: RowName = ROW) -> np.ndarray:
+def check_given_grades(y: ArrayLike, name: str, row_name: RowName = ROW) -> np.ndarray:
     """Check grades; return float16 and float32 grades unchanged and other grades as float64."""
-    grades, dtype = grade_column(y, name, row_name=row_name)
+    grades, dtype = read_grades(y, name, row_name=row_name)
     refuse_bad_grades(grades, name, allow_nan=True, row_name=row_name)
     return grades.astype(dtype, copy=False)
 
@@ -278,7 +278,7 @@ def check_scores(
     return scores
 
 
-def scores_as_given(y_score: ArrayLike, name: str, row_name: RowName = ROW) -> np.ndarray:
+def check_given_scores(y_score: ArrayLike, name: str, row_name: RowName = ROW) -> np.ndarray:
     """Reject NaN scores; return 64-bit integers unchanged, and other scores as float64."""
     array = read_numbers(y_score, name, row_name=row_name)
     scores = check_scores(array, len(array), name, row_name=row_name)

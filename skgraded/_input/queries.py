@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import arrow_strings, door
-from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
+from skgraded._input.arrow_strings import Texts, read_strings, read_texts, refuse_damaged
 from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.needs import is_installed
 from skgraded._input.user_warnings import warn_user
@@ -50,7 +50,7 @@ def query_codes(
 def group_by_query(
     qid: QueryIds, n: int, expected: str = "y_true"
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return the distinct ids in order of first appearance, and the results of `rows_by_query`."""
+    """Return the distinct ids in order of first appearance, and the results of `sort_by_query`."""
     _, heads, codes, queries, counts, in_order = _number_blocks(qid, n, expected, "qid")
     if heads is None:
         starts = layout.starts_of(counts)
@@ -58,7 +58,7 @@ def group_by_query(
     if len(queries) == len(heads):
         return queries, None, np.append(heads, n)
     codes = np.repeat(codes, np.diff(heads, append=n))
-    return queries, *rows_by_query(codes, len(queries))
+    return queries, *sort_by_query(codes, len(queries))
 
 
 def _number_blocks(
@@ -88,16 +88,16 @@ def _number_blocks(
     return len(ids), heads, codes, queries, *rest
 
 
-def sorted_positions(ids: np.ndarray) -> np.ndarray:
+def sort_positions(ids: np.ndarray) -> np.ndarray:
     """Return the positions of all ids in sorted order; ids of several types are sorted by type."""
     if ids.dtype.kind == "O" and set(map(type, ids)) != {str}:
         ids = object_array(list(map(order_of, ids)))
     return np.argsort(ids, kind="stable")
 
 
-def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def make_sortable(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return one id per row or, if `<` does not order all ids, its number in sorted order."""
-    order = sorted_positions(ids)
+    order = sort_positions(ids)
     try:
         if ids.dtype.kind != "O" or all(low < high for low, high in pairwise(ids[order])):
             return ids[codes]
@@ -108,7 +108,7 @@ def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return numbers[codes]
 
 
-def group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.ndarray:
+def read_group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.ndarray:
     """Return the sizes of consecutive queries after checking that the sizes add up to n rows."""
     sizes = door.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
@@ -147,7 +147,7 @@ def _refuse_unsorted_index(group: Any) -> None:
         )
 
 
-def rows_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None, np.ndarray]:
+def sort_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the row positions, stably sorted by query, and the n_queries + 1 query boundaries.
 
     The row positions are None if the rows are already sorted by query.
@@ -157,7 +157,7 @@ def rows_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None,
     return None if in_order else layout.order_by_code(codes, starts), starts
 
 
-def mean_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def average_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the mean row weight of each query; at least one weight must be positive."""
     # Dividing by a power of 2 is exact and keeps the sums from overflowing.
     exponent = np.frexp(weights.max())[1]
@@ -196,7 +196,7 @@ def check_duplicates(duplicates: str, document: str | None) -> str:
     return str(duplicates)
 
 
-def distinct_rows(
+def find_distinct_rows(
     codes: np.ndarray,
     query_ids: np.ndarray,
     document: ArrayLike,
@@ -254,7 +254,7 @@ def _number(
 
     texts = ids if isinstance(ids, Texts) else None
     if isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str):
-        texts = texts_of_strings(ids)
+        texts = read_strings(ids)
     if texts is not None:
         numbered = texts.numbered()
         if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1]):
@@ -337,7 +337,7 @@ def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
         if categories is not None or isinstance(qid, Texts):
             return qid, categories
     if isinstance(getattr(qid, "dtype", None), np.dtype):
-        array = np.asarray(door.unmasked(qid))
+        array = np.asarray(door.replace_masked(qid))
         if array.dtype.kind in "buifmMU":
             return array, None
         qid = array if array.dtype.kind == "O" else array.tolist()
@@ -391,9 +391,9 @@ def _read_arrow(column: Any, name: str) -> tuple[Any, Any]:
     if column.null_count:
         raise missing_id(name, int(np.argmax(column.is_null())), None)
     if is_coded and len(column):
-        return arrow_strings.coded(column)
+        return arrow_strings.read_codes(column)
     if is_text:
-        return texts_of(column), None
+        return read_texts(column), None
     array = np.asarray(column)
     return (array if array.dtype.kind in "iuf" else column.to_pylist()), None
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from skgraded._input import tables
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import did_you_mean, plain
+from skgraded._input.words import plain, suggest_name
 
 OR_ROUTING = "Alternatively, pass qid with metadata routing, which does not depend on X."
 KEEP = (
@@ -199,7 +199,7 @@ class QuerySource:
     def absent_from(self, table: Any) -> ValueError:
         """Return the error for a table that lacks the column."""
         key, names = self.source, list(getattr(table, "columns", ()))
-        hint = did_you_mean(key, names) or (f" {KEEP}" if self.name == "qid" else "")
+        hint = suggest_name(key, names) or (f" {KEEP}" if self.name == "qid" else "")
         if not isinstance(key, str):
             return ValueError(
                 f"{self.name} is column {key}, but X has only {table.shape[1]} columns.{hint}"
@@ -217,7 +217,7 @@ class QuerySource:
         if self.is_series:
             return self._look_up(X)
         if self.column is None:
-            table = tables.columns_of(X)
+            table = tables.convert_features(X)
             position = self.position_in(table)
             if position is None:
                 raise self.absent_from(table)

@@ -105,7 +105,7 @@ def _read_segments(ids: list[Any], by: Any) -> list[Any]:
     return plain_list(by) if isinstance(by, np.ndarray) else list(by)
 
 
-def day_numbers(labels: list[str], is_required: bool = False) -> np.ndarray | None:
+def number_days(labels: list[str], is_required: bool = False) -> np.ndarray | None:
     """Convert labels that are ISO dates, in ascending order, to ordinal numbers of days.
 
     If a label is not an ISO date, return None or, if `is_required`, raise a ValueError.

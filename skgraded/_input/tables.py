@@ -10,7 +10,7 @@ import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import did_you_mean, plain, quoted_names
+from skgraded._input.words import plain, quote_names, suggest_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct inde
 
 
 @contextmanager
-def library_errors(name: str) -> Iterator[None]:
+def convert_library_errors(name: str) -> Iterator[None]:
     """Raise errors of table libraries and of files as a ValueError of one line about `name`."""
     try:
         yield
@@ -47,13 +47,13 @@ def frame_of(table: Any) -> Any:
     try:
         frame = nw.from_native(table, pass_through=True)
     except DuplicateError:  # raised for tables of pandas and Arrow
-        times = Counter(all_names(table))
+        times = Counter(list_column_names(table))
         names = [name for name, n in times.items() if n == 1]
         frame = nw.from_native(table[names] if hasattr(table, "iloc") else table.select(names))
     return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
 
 
-def all_names(table: object) -> list[Any]:
+def list_column_names(table: object) -> list[Any]:
     """Return all column names of a frame that has rows, including repeated names."""
     return list(getattr(table, "column_names", getattr(table, "columns", ())))
 
@@ -62,9 +62,9 @@ def all_names(table: object) -> list[Any]:
 
 
 def as_table(X: Any) -> Any:
-    """Convert features as `columns_of` does; raise a ValueError for repeated column names."""
-    table = columns_of(X)
-    names = all_names(table)
+    """Convert features as `convert_features` does; raise a ValueError for repeated column names."""
+    table = convert_features(X)
+    names = list_column_names(table)
     if len(set(names)) < len(names):
         ((name, times),) = Counter(names).most_common(1)
         raise ValueError(
@@ -74,7 +74,7 @@ def as_table(X: Any) -> Any:
     return table
 
 
-def columns_of(X: Any) -> Any:
+def convert_features(X: Any) -> Any:
     """Convert `X` to a CSR matrix, a pandas or polars frame or an array; copy only if necessary."""
     if hasattr(X, "tocsr"):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
@@ -97,7 +97,7 @@ def columns_of(X: Any) -> Any:
 
 
 def _convert_to_pandas(table: Any, frame: Any) -> Any:
-    names = all_names(table)
+    names = list_column_names(table)
     if not frame.implementation.is_pyarrow() or len(set(names)) == len(names):
         return getattr(table, "to_pandas", frame.to_pandas)()
     positions = list(map(str, range(len(names))))  # pyarrow 14 refuses repeated names
@@ -196,11 +196,11 @@ def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
         refuse_unknown(named.values(), data)
         columns = data
     else:
-        columns = _columns_of_frame(data, {name: argument for argument, name in named.items()})
+        columns = _select_from_frame(data, {name: argument for argument, name in named.items()})
     return {**arguments, **{argument: columns[name] for argument, name in named.items()}}
 
 
-def _columns_of_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
+def _select_from_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the named columns of a frame of any library; a lazy frame computes only these."""
     frame = frame_of(data)
     if frame is None and hasattr(data, "column_names"):  # an Arrow record batch
@@ -220,7 +220,7 @@ def _columns_of_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
         refuse_unknown(names, frame.collect_schema().names())
         frame = frame.select(list(names)).collect()
     else:
-        refuse_unknown(names, all_names(data))
+        refuse_unknown(names, list_column_names(data))
     return {name: frame[name].to_native() for name in names}
 
 
@@ -240,8 +240,8 @@ def refuse_unknown(
             )
         if name not in known:
             raise ValueError(
-                f"{place}There is no column {name!r}. Available columns: {quoted_names(known)}."
-                f"{did_you_mean(name, known)}{advice}"
+                f"{place}There is no column {name!r}. Available columns: {quote_names(known)}."
+                f"{suggest_name(name, known)}{advice}"
             )
 
 
@@ -261,7 +261,7 @@ def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels
         if any(index.is_(other) or index.equals(other) for _, other in labels):
             continue
         for first_name, first in labels:
-            row = _first_reordered(first, index)
+            row = _find_reordered(first, index)
             if row is not None:
                 warn_user(
                     f"{first_name} and {name} have the same row labels in a different order: row "
@@ -273,7 +273,7 @@ def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels
     return labels
 
 
-def _first_reordered(index: "pd.Index", other: "pd.Index") -> int | None:
+def _find_reordered(index: "pd.Index", other: "pd.Index") -> int | None:
     """Return the first row whose label differs, or None unless the labels are a permutation."""
     if len(index) != len(other):
         return None

@@ -14,7 +14,7 @@ def warn_user(
 
     `through` is a library between the user's line and the package, such as one that calls metrics.
     """
-    frame = calling_frame(through)
+    frame = find_calling_frame(through)
     warnings.warn_explicit(
         message,
         category,
@@ -25,7 +25,7 @@ def warn_user(
     )
 
 
-def calling_frame(through: str = PACKAGE) -> FrameType:
+def find_calling_frame(through: str = PACKAGE) -> FrameType:
     """Return the innermost frame outside the package, and outside the library `through`.
 
     Python 3.11 lacks `skip_file_prefixes`.

@@ -29,7 +29,7 @@ OPTIONAL = (
 
 def versions() -> dict[str, str]:
     """Return a dict of the versions of Python and of the libraries that affect results."""
-    return {"python": platform.python_version()} | _versions_of(LIBRARIES)
+    return {"python": platform.python_version()} | _find_versions(LIBRARIES)
 
 
 def show_versions() -> None:
@@ -49,12 +49,12 @@ def show_versions() -> None:
         "threads": n_threads(),
         "GIL": "yes" if has_gil else "no",
     }
-    for name, text in (system | _versions_of((*LIBRARIES, *OPTIONAL))).items():
+    for name, text in (system | _find_versions((*LIBRARIES, *OPTIONAL))).items():
         print(f"{name:>13}: {text}")
 
 
 @cache
-def _versions_of(names: Iterable[str]) -> dict[str, str]:
+def _find_versions(names: Iterable[str]) -> dict[str, str]:
     from skgraded import __version__
 
     installed = {}

@@ -15,20 +15,20 @@ import numpy as np
 LONGEST = 100  # maximum number of characters in compared words; the running time is quadratic
 
 
-def nearest(word: object, known: Iterable[Any]) -> str | None:
+def find_nearest(word: object, known: Iterable[Any]) -> str | None:
     """Return the known word most similar to `word`, ignoring case, or None if none is similar."""
     by_key = {name.lower()[:LONGEST]: name for name in map(str, known)}
     near = difflib.get_close_matches(str(word).lower()[:LONGEST], by_key, n=1, cutoff=0.75)
     return by_key[near[0]] if near else None
 
 
-def did_you_mean(word: object, known: Iterable[Any]) -> str:
+def suggest_name(word: object, known: Iterable[Any]) -> str:
     """Return " Did you mean …?" with the nearest known word, or "" if no word is similar."""
-    near = nearest(word, known)
+    near = find_nearest(word, known)
     return "" if near is None else f" Did you mean {near!r}?"
 
 
-def quoted_names(names: Sequence[Any]) -> str:
+def quote_names(names: Sequence[Any]) -> str:
     """Return the first 20 names for a message."""
     quoted = [f"{name!r:.60}" for name in names[:20]]
     return ", ".join(quoted if len(names) <= 20 else [*quoted, "…"]) or "none"
@@ -117,7 +117,7 @@ _UNPRINTABLE = re.compile(
 )
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Escape characters that a terminal would interpret or cannot print."""
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -125,7 +125,7 @@ def printable(text: str) -> str:
 # Order of ids of any type, for results that do not depend on the order of the rows ----------------
 
 
-def lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
+def find_lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
     """Return the positions of the queries with the n lowest ids."""
     ids = ids[positions]
     if ids.dtype.kind != "O":

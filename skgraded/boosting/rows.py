@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from skgraded._input.queries import mean_weights
+from skgraded._input.queries import average_weights
 from skgraded._input.tables import stack_rows, take_rows
 from skgraded.judgments import Judgments
 
@@ -77,7 +77,7 @@ class Rows:
     @property
     def query_weights(self) -> np.ndarray:
         """The mean row weight of each query, as an array of shape (n_queries,)."""
-        return mean_weights(self.by_row[WEIGHT], self.query_of_row, np.asarray(self.sizes))
+        return average_weights(self.by_row[WEIGHT], self.query_of_row, np.asarray(self.sizes))
 
 
 def judge_rows(parts: Sequence[Rows]) -> Judgments:

@@ -16,7 +16,7 @@ from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.door import whole_number
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import printable
+from skgraded._input.words import escape_unprintable
 from skgraded.cli._columns import read_measure_columns
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
 from skgraded.cli._formats import WRITERS, find_missing, share_of_judged
@@ -277,7 +277,7 @@ def _with_options(error: Exception) -> str:
 
 def _say(message: str) -> None:
     if sys.stderr is not None:  # if stderr is closed, print would write to standard output
-        print(f"skgraded: {printable(message)}", file=sys.stderr)
+        print(f"skgraded: {escape_unprintable(message)}", file=sys.stderr)
 
 
 def _run_command(args: Namespace) -> tuple[str, Rows | None]:
@@ -359,7 +359,7 @@ def _write(text: str, args: Namespace) -> None:
     """Write the text to the file specified by --output, or to standard output."""
     # On a terminal, control characters of ids could change its state.
     is_unchanged = args.format in ("csv", "html") and (args.output or not sys.stdout.isatty())
-    text = (utf8 if is_unchanged else printable)(text.rstrip("\n") + "\n")
+    text = (utf8 if is_unchanged else escape_unprintable)(text.rstrip("\n") + "\n")
     if args.output is not None:
         return write_text(text, args.output)
     try:
@@ -372,7 +372,7 @@ def _write(text: str, args: Namespace) -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        message = printable(" ".join(message.split()))
+        message = escape_unprintable(" ".join(message.split()))
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 

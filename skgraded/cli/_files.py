@@ -15,11 +15,11 @@ from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import refuse_repeated
 from skgraded.cli._columns import rename_columns
 from skgraded.datasets import read_letor
-from skgraded.datasets.join import trec_scores
+from skgraded.datasets.join import order_as_trec_eval
 from skgraded.datasets.letor import read_scores
 from skgraded.datasets.table_files import read_columns
-from skgraded.datasets.text_files import BOM, DATA, File, check_path, unpacked
-from skgraded.datasets.trec import HEAD, read_qrels_table, read_run_table, run_names
+from skgraded.datasets.text_files import BOM, DATA, File, check_path, open_unpacked
+from skgraded.datasets.trec import HEAD, choose_run_names, read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports import Evaluation, evaluate
@@ -61,7 +61,7 @@ def name_systems(args: Namespace, kind: str) -> dict[str, str]:
         raise ValueError(f"Each file can be passed only once; got {', '.join(args.files)}.")
     if kind == RUNS:
         sources = args.files[1:]
-        names = list(map(utf8, run_names(sources).values()))
+        names = list(map(utf8, choose_run_names(sources).values()))
     else:
         names = sources = args.score_column or ["score"]
     if args.system_names is not None:
@@ -111,11 +111,11 @@ def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     if args.kind == TABLE:
         evaluations = _evaluate_table(_open_source(args.files[0]), args)
     else:
-        with unpacked(_open_source(args.files[0]), look=HEAD) as file:
+        with open_unpacked(_open_source(args.files[0]), look=HEAD) as file:
             line = DATA.search(file.peek(HEAD).removeprefix(BOM))
             is_letor = line is not None and LETOR_LINE.match(line[0])
             _refuse_unavailable(args, LETOR if is_letor else RUNS)
-            evaluations = (_evaluate_letor if is_letor else _evaluate_runs)(file, args)
+            evaluations = (_evaluate_letor if is_letor else _evaluate_run_files)(file, args)
     evaluations = {name: rename_columns(ev, args.columns) for name, ev in evaluations.items()}
     return evaluations, evaluations
 
@@ -124,7 +124,7 @@ def _open_source(path: str) -> Any:
     return sys.stdin.buffer if path == "-" else path
 
 
-def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
+def _evaluate_run_files(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
     missing = "count" if args.complete else "raise" if args.strict else "skip"
     qrels = read_qrels_table(file)
     if args.names is None:
@@ -188,7 +188,7 @@ def _evaluate_rows(
             raise ValueError(f"{check_path(source)}: --ties trec requires all document ids.")
         codes, _ = query_codes(query)
         scores = {
-            name: trec_scores(codes, values.astype(np.float64, copy=False), document)
+            name: order_as_trec_eval(codes, values.astype(np.float64, copy=False), document)
             for name, values in scores.items()
         }
     return evaluate(

@@ -109,7 +109,7 @@ def _join_text(parts: list[str], lines: list[str], args: Namespace) -> str:
     return "\n\n".join(filter(None, [*parts, prose]))
 
 
-def _means_to_text(report: Means, systems: Systems, args: Namespace) -> str:
+def _write_means(report: Means, systems: Systems, args: Namespace) -> str:
     parts = []
     if args.per_query:
         parts.append(_write_table(_tabulate_values(systems, args), args))
@@ -128,7 +128,7 @@ def _means_to_text(report: Means, systems: Systems, args: Namespace) -> str:
     return _join_text(parts, [*lines, *_describe_undefined(systems)], args)
 
 
-def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespace) -> str:
+def _write_comparison(comparison: Comparison, systems: Systems, args: Namespace) -> str:
     board = comparison.leaderboard()
     parts = [_join_text([], board.verdict.split("\n"), args)]
     if args.per_query:
@@ -185,20 +185,20 @@ def _describe_undefined(systems: Systems) -> list[str]:
 # CSV, JSON and pages -----------------------------------------------------------------------------
 
 
-def _means_to_csv(report: Means, systems: Systems, args: Namespace) -> str:
+def _write_means_csv(report: Means, systems: Systems, args: Namespace) -> str:
     if args.by is not None and not isinstance(report, dict):
         return str(report.to_csv())
     tabulate = _tabulate_values if args.per_query else _tabulate_systems
     return str(tables.csv(tables.frame(tabulate(systems, args))))
 
 
-def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace) -> str:
+def _write_comparison_csv(comparison: Comparison, systems: Systems, args: Namespace) -> str:
     if args.per_query:
         return str(tables.csv(tables.frame(_tabulate_side_by_side(comparison))))
     return str(comparison.to_csv())
 
 
-def _means_to_json(report: Means, systems: Systems, args: Namespace) -> str:
+def _write_means_json(report: Means, systems: Systems, args: Namespace) -> str:
     entries = {name: of_system.to_dict() for name, of_system in systems.items()}
     geometric = [column.name for column in args.columns if column.kind == "geometric mean"]
     for name, entry in entries.items():
@@ -216,7 +216,7 @@ def _means_to_json(report: Means, systems: Systems, args: Namespace) -> str:
     return _dump(entries)
 
 
-def _comparison_to_json(comparison: Comparison, systems: Systems, args: Namespace) -> str:
+def _write_comparison_json(comparison: Comparison, systems: Systems, args: Namespace) -> str:
     report = comparison.to_dict()
     for name, of_system in systems.items():
         if name in report:
@@ -231,7 +231,7 @@ def _comparison_to_json(comparison: Comparison, systems: Systems, args: Namespac
     return _dump(report)
 
 
-def _means_to_html(report: Means, systems: Systems, args: Namespace) -> str:
+def _write_means_html(report: Means, systems: Systems, args: Namespace) -> str:
     if len(systems) > 1 and not isinstance(report, Summary):
         return str(compare(report, test=None).to_html(title=args.title))
     ((name, of_system),) = systems.items()
@@ -243,19 +243,19 @@ def _means_to_html(report: Means, systems: Systems, args: Namespace) -> str:
 # Each function also receives the reports of the systems.
 WRITERS: dict[str, dict[str, Callable[[Any, Systems, Namespace], str]]] = {
     "evaluate": {
-        "table": _means_to_text,
-        "csv": _means_to_csv,
-        "json": _means_to_json,
-        "markdown": _means_to_text,
-        "latex": _means_to_text,
-        "html": _means_to_html,
+        "table": _write_means,
+        "csv": _write_means_csv,
+        "json": _write_means_json,
+        "markdown": _write_means,
+        "latex": _write_means,
+        "html": _write_means_html,
     },
     "compare": {
-        "table": _comparison_to_text,
-        "csv": _comparison_to_csv,
-        "json": _comparison_to_json,
-        "markdown": _comparison_to_text,
-        "latex": _comparison_to_text,
+        "table": _write_comparison,
+        "csv": _write_comparison_csv,
+        "json": _write_comparison_json,
+        "markdown": _write_comparison,
+        "latex": _write_comparison,
         "html": lambda comparison, systems, args: str(comparison.to_html(title=args.title)),
     },
 }

@@ -13,7 +13,7 @@ from skgraded._input.door import column
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 from skgraded._kernels import layout
-from skgraded.datasets.entries import repeated_keys
+from skgraded.datasets.entries import find_repeated_keys
 
 MAX_POSITION = 10**7  # larger numbers are not positions, but ids or times
 MAX_KEY = 2**62
@@ -97,7 +97,7 @@ class Impressions:
             )
         if self.is_counted:
             return
-        later, first = repeated_keys(combine_codes([*self.codes.values(), self.places]))
+        later, first = find_repeated_keys(combine_codes([*self.codes.values(), self.places]))
         refuse_invalid(
             values,
             (values <= 1) | ("session" in self.codes) | (len(later) > 0),
@@ -143,7 +143,7 @@ class Impressions:
                 pair = plain_list(ids["qid"][[first[row], query[row]]])
                 faults.append((row, f"the queries {pair[0]!r} and {pair[1]!r} (in row {row})"))
         for name in columns:
-            for row in repeated_keys(combine_codes([session, codes[name]]))[0][:1]:
+            for row in find_repeated_keys(combine_codes([session, codes[name]]))[0][:1]:
                 (value,) = plain_list(ids[name][[codes[name][row]]])
                 faults.append((row, f"{name} {value!r} twice (again in row {row})"))
         for row, fault in faults:

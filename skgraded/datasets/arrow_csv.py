@@ -20,16 +20,16 @@ def open_table(
     file: IO[bytes], n_blank: int, separator: str, types: Mapping[str, Any]
 ) -> csv.CSVStreamingReader:
     """Open a CSV file below `n_blank` blank lines as batches; rows have at most `BLOCK` bytes."""
-    return csv.open_csv(file, *_options(n_blank, separator, types))
+    return csv.open_csv(file, *_choose_options(n_blank, separator, types))
 
 
 def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, Any]) -> pa.Table:
     """Read some columns of a CSV file; raise a ValueError if a row is invalid."""
-    with _in_memory(data) as file:  # if open_csv fails, its thread may abort the process at exit
-        return csv.read_csv(file, *_options(n_blank, separator, types))
+    with _open_bytes(data) as file:  # if open_csv fails, its thread may abort the process at exit
+        return csv.read_csv(file, *_choose_options(n_blank, separator, types))
 
 
-def _options(n_blank: int, separator: str, types: Mapping[str, Any]) -> tuple[Any, ...]:
+def _choose_options(n_blank: int, separator: str, types: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return options to read some columns, in which empty cells are null."""
     return (
         csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
@@ -43,20 +43,20 @@ def _options(n_blank: int, separator: str, types: Mapping[str, Any]) -> tuple[An
     )
 
 
-def read_lines(
+def read_uniform_lines(
     text: bytes, names: Sequence[str], types: Mapping[str, Any], separator: str
 ) -> dict[str, Any]:
     """Read columns without quotes; `names` contains the names of all columns."""
     reading = csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text))
     parsing = csv.ParseOptions(delimiter=separator, quote_char=False)
     converting = csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[])
-    with _in_memory(text) as file:
+    with _open_bytes(text) as file:
         table = csv.read_csv(file, reading, parsing, converting)
     return {name: table[name].combine_chunks() for name in types}
 
 
 @contextmanager
-def _in_memory(data: bytes) -> Iterator[pa.BufferReader]:
+def _open_bytes(data: bytes) -> Iterator[pa.BufferReader]:
     """Open bytes as a file; raise Arrow's errors as a ValueError."""
     whole = pa.py_buffer(data)  # keep a reference: Arrow 14 may hang if its thread frees the buffer
     try:

@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike
 from skgraded._input import door
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes, refuse_missing_ids
-from skgraded._input.tables import all_names, refuse_unknown
+from skgraded._input.tables import list_column_names, refuse_unknown
 from skgraded._input.words import (
     are_utf8,
-    did_you_mean,
     object_array,
     plain,
     plain_list,
-    quoted_names,
+    quote_names,
+    suggest_name,
 )
-from skgraded.datasets.entries import Entries, empty_run, name_rows
+from skgraded.datasets.entries import Entries, make_empty_run, name_rows
 
 # Accepted column names in frames, lists of dicts and files with a header, in order of priority.
 # In PyTerrier data frames, `qid` contains query ids and `query` contains query texts.
@@ -39,7 +39,7 @@ COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document",
 
 def _check_judgments(grades: ArrayLike, **names: Any) -> np.ndarray:
     """Check that grades are finite; negative grades mean "not judged"."""
-    checked, _ = door.grade_column(grades, **names)
+    checked, _ = door.read_grades(grades, **names)
     door.refuse_bad_grades(
         np.where(np.isfinite(checked), 0.0, checked),
         names["name"],
@@ -51,7 +51,7 @@ def _check_judgments(grades: ArrayLike, **names: Any) -> np.ndarray:
 CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": door.check_scores}
 
 
-def entries_of(
+def read_entries(
     source: Any,
     side: str,
     name: str | None = None,
@@ -64,7 +64,7 @@ def entries_of(
     from sklearn.utils import Bunch
 
     entries = convert(source, side).refuse_empty(allow_empty)
-    entries = entries.without_repeats() if side == "qrels" else entries.refuse_repeats()
+    entries = entries.drop_repeats() if side == "qrels" else entries.refuse_repeats()
     entries = replace(entries, source=name or side).warn_of_ranks()
     if side == "qrels" and not isinstance(source, Bunch):  # read_qrels has already warned
         entries.warn_of_negative()
@@ -81,7 +81,7 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
                 "join_run(qrels, run)."
             )
         if kind in ("Qrels", "Run"):
-            return from_queries(source.to_dict().items(), side)
+            return convert_queries(source.to_dict().items(), side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
@@ -89,20 +89,20 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
         )
     is_dict = isinstance(source, Mapping)
     if is_dict:
-        n_named = len(list(filter(None, named_columns(source, side).values())))
+        n_named = len(list(filter(None, find_columns(source, side).values())))
         if n_named < 2 or n_named == 2 and isinstance(next(iter(source.values())), Mapping):
-            return from_queries(source.items(), side)
+            return convert_queries(source.items(), side)
     names = source if is_dict else getattr(source, "column_names", getattr(source, "columns", None))
     if names is not None:  # Arrow has both attributes
         chosen = choose_columns(list(names), side)
         refuse_unknown(chosen, names, f"{side}: ")  # repeated names
-        return from_columns(source, chosen, side)
+        return convert_columns(source, chosen, side)
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, set, frozenset)):
-        return _from_items(list(source), source, side, lines)
-    raise _wrong_type(source, side)
+        return _convert_items(list(source), source, side, lines)
+    raise _type_error(source, side)
 
 
-def _wrong_type(source: object, side: str) -> TypeError:
+def _type_error(source: object, side: str) -> TypeError:
     lists = "" if side == "qrels" else "a dict of ranked lists, "
     return TypeError(
         f"{side} has no column 'query': pass the result of read_{side}, a table, a dict of dicts, "
@@ -113,7 +113,7 @@ def _wrong_type(source: object, side: str) -> TypeError:
 # Tables ------------------------------------------------------------------------------------------
 
 
-def named_columns(names: Collection[Any], side: str) -> dict[str, list[str]]:
+def find_columns(names: Collection[Any], side: str) -> dict[str, list[str]]:
     """Return the names that may be those of the queries, documents, and grades or scores."""
     named = {column: [name for name in NAMES[column] if name in names] for column in COLUMNS[side]}
     if side == "qrels" and BEIR in names and not named["grade"]:
@@ -124,11 +124,11 @@ def named_columns(names: Collection[Any], side: str) -> dict[str, list[str]]:
 def choose_columns(names: Sequence[str], side: str) -> list[str]:
     """Return the names of the columns with the queries, the documents, and the grades or scores."""
     chosen = []
-    for column, present in named_columns(names, side).items():
+    for column, present in find_columns(names, side).items():
         if not present:
             others = [name for name in NAMES[column] if name != column]
-            hints = (did_you_mean(name, names) for name in (column, *others))
-            shown, hint = quoted_names(names), next(filter(None, hints), "")
+            hints = (suggest_name(name, names) for name in (column, *others))
+            shown, hint = quote_names(names), next(filter(None, hints), "")
             accepted = f" Other accepted names: {', '.join(others)}." if others else ""
             raise ValueError(
                 f"{side} has no column {column!r}; its columns are {shown}.{hint}{accepted}"
@@ -140,27 +140,29 @@ def choose_columns(names: Sequence[str], side: str) -> list[str]:
     return chosen
 
 
-def from_columns(
+def convert_columns(
     table: Any, names: Sequence[str], side: str, lines: np.ndarray | None = None
 ) -> Entries:
     """Convert the columns with the queries, the documents, and the grades or scores to Entries."""
     if hasattr(table[names[0]], "__len__") and len(table[names[0]]) == 0:
-        return empty_run(side)
+        return make_empty_run(side)
     query_name, document_name, number_name = (f"{side}.{name}" for name in names)
     codes, ids = query_codes(table[names[0]], name=query_name)
     n = len(codes)
-    documents = _document_ids(table[names[1]], n, query_name, document_name)
+    documents = _read_documents(table[names[1]], n, query_name, document_name)
     numbers = CHECK[side](
         table[names[2]], name=number_name, n=n, expected=query_name, row_name=name_rows(lines)
     )
     ranks = None
-    if side == "run" and RANK in (table if isinstance(table, Mapping) else all_names(table)):
+    if side == "run" and RANK in (
+        table if isinstance(table, Mapping) else list_column_names(table)
+    ):
         with suppress(TypeError, ValueError, KeyError):  # ranks that are no numbers are ignored
             ranks = door.column(table[RANK], RANK, n)
     return Entries(side, ids, codes, documents, numbers, lines, ranks=ranks)
 
 
-def _document_ids(
+def _read_documents(
     documents: ArrayLike, n: int | None, expected: str | None, name: str
 ) -> np.ndarray:
     """Check the document ids of all rows and return them as an object array."""
@@ -181,27 +183,29 @@ def _document_ids(
 # Lists of rows ------------------------------------------------------------------------------------
 
 
-def _from_items(items: list[Any], source: object, side: str, lines: np.ndarray | None) -> Entries:
+def _convert_items(
+    items: list[Any], source: object, side: str, lines: np.ndarray | None
+) -> Entries:
     """Convert a list of rows, which are dicts or named tuples."""
     if not items:
-        return empty_run(side)
+        return make_empty_run(side)
     are_dicts = all(isinstance(item, Mapping) for item in items)
     fields = list(items[0]) if are_dicts else getattr(items[0], "_fields", None)
     if fields is None:
-        raise _wrong_type(source, side)
+        raise _type_error(source, side)
     names = choose_columns(fields, side)
     read = [*names, RANK] if RANK in fields else names
     if are_dicts:
         table = {name: [item.get(name) for item in items] for name in read}
     else:
         table = {name: list(map(attrgetter(name), items)) for name in read}
-    return from_columns(table, names, side, lines)
+    return convert_columns(table, names, side, lines)
 
 
 # Dicts by query ----------------------------------------------------------------------------------
 
 
-def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
+def convert_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     """Convert pairs of a query and its documents, a dict or a list, to Entries."""
     kept_queries, sizes = [], []
     values: Iterable[Any]
@@ -213,14 +217,14 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
         elif side == "run" and isinstance(value, (list, tuple, np.ndarray)):
             names, values = list(value), range(-1, -1 - len(value), -1)  # the score is -rank
         else:
-            raise _wrong_form(side, {query: value})
+            raise _form_error(side, {query: value})
         if names or side == "run":  # runs keep queries for which nothing was retrieved
             kept_queries.append(query)
             sizes.append(len(names))
         documents.extend(names)
         numbers.extend(values)
     if not documents:
-        return empty_run(side)
+        return make_empty_run(side)
     codes, ids = query_codes(kept_queries, name=f"{side}.query")
     codes = np.repeat(codes, sizes)
 
@@ -228,17 +232,17 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
         return f"document {plain(documents[row])!r:.100} of query {plain(ids[codes[row]])!r:.100}"
 
     try:
-        ids_of_documents = _document_ids(documents, None, None, f"{side}.document")
+        ids_of_documents = _read_documents(documents, None, None, f"{side}.document")
         checked = CHECK[side](numbers, name=side, n=len(documents), row_name=row_name)
     except (TypeError, ValueError):
         for part in chain(documents, numbers):  # such as parts of a search engine's response
             if isinstance(part, (Mapping, list)):
-                raise _wrong_form(side, part) from None
+                raise _form_error(side, part) from None
         raise
     return Entries(side, ids, codes, ids_of_documents, checked)
 
 
-def _wrong_form(side: str, part: object) -> TypeError:
+def _form_error(side: str, part: object) -> TypeError:
     forms = {
         "qrels": "{query: {document: grade}}",
         "run": "{query: {document: score}}, or {query: [document, …]} in ranked order",

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skgraded._input.queries import rows_by_query
+from skgraded._input.queries import sort_by_query
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, object_array, plain, plain_list
 
@@ -42,9 +42,9 @@ class Entries:
         """Return the line number or, if it is unknown, the row number for an error message."""
         return name_rows(self.lines)(row)
 
-    def without_repeats(self) -> Self:
+    def drop_repeats(self) -> Self:
         """Drop repeated judgments; raise an error if a document of a query has different grades."""
-        rows, firsts = repeats(self.query_codes, self.document)
+        rows, firsts = find_repeats(self.query_codes, self.document)
         other = np.flatnonzero(self.numbers[rows] != self.numbers[firsts])
         if len(other):
             row, first = rows[other[0]], firsts[other[0]]
@@ -54,9 +54,9 @@ class Entries:
             )
         return self.without(rows)
 
-    def without_identical_ids(self) -> Self:
+    def drop_identical_ids(self) -> Self:
         """Drop the documents whose id equals the id of their query; all queries are kept."""
-        query = finder(self.query_ids)(np.asarray(self.document, dtype=object))
+        query = make_finder(self.query_ids)(np.asarray(self.document, dtype=object))
         return self.without(np.flatnonzero(query == self.query_codes))
 
     def without(self, rows: np.ndarray) -> Self:
@@ -69,7 +69,7 @@ class Entries:
         known = {name: values[kept] for name, values in columns.items() if values is not None}
         return replace(self, **known)
 
-    def finite_scores(self) -> np.ndarray:
+    def lift_infinite_scores(self) -> np.ndarray:
         """Return the scores of a run, in which -inf becomes a number below the query's others.
 
         All documents of a run were retrieved. In trec_eval, -inf is the lowest score; after a join,
@@ -107,7 +107,7 @@ class Entries:
         first = self.query_codes[np.argmax(is_ranked)]
         # In most runs, the scores of the first query fall, so the others need not be sorted.
         for rows in (np.flatnonzero(self.query_codes == first), np.flatnonzero(is_ranked)):
-            rises, is_tied = against_ranks(
+            rises, is_tied = compare_with_ranks(
                 self.query_codes[rows], self.ranks[rows], self.numbers[rows]
             )
             if not (rises | is_tied).all():
@@ -134,7 +134,7 @@ class Entries:
 
     def refuse_repeats(self) -> Self:
         """Raise an error if a query contains the same document twice."""
-        for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
+        for row, first in zip(*find_repeats(self.query_codes, self.document), strict=True):
             raise ValueError(
                 f"{self.source}: {self.place(row)}: query {self.query(row)!r:.100} already contains "
                 f"document {plain(self.document[row])!r:.100} at {self.place(first)}."
@@ -142,7 +142,7 @@ class Entries:
         return self
 
 
-def against_ranks(
+def compare_with_ranks(
     codes: np.ndarray, ranks: np.ndarray, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return two boolean masks of the queries with these codes.
@@ -167,20 +167,20 @@ def name_rows(lines: np.ndarray | None) -> Callable[[int], str]:
     return "row {}".format if lines is None else lambda row: f"line {lines[row]}"
 
 
-def empty_run(source: str) -> Entries:
+def make_empty_run(source: str) -> Entries:
     """Return the Entries of a run without documents."""
     no_ids, no_rows = object_array([]), np.array([], dtype=np.intp)
     return Entries(source, no_ids, no_rows, no_ids, no_rows.astype(float), no_rows)
 
 
-def numbered(values: np.ndarray) -> tuple[np.ndarray, Any]:
+def number_values(values: np.ndarray) -> tuple[np.ndarray, Any]:
     """Return the code of each value, and the distinct values in order of first appearance."""
     import pandas as pd
 
     return pd.factorize(values, use_na_sentinel=False)
 
 
-def finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.ndarray]:
+def make_finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.ndarray]:
     """Return a function that maps values to their positions in `known` (distinct), or to -1."""
     if len(known) > FEW:
         import pandas as pd
@@ -194,10 +194,10 @@ def finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.ndarra
     )
 
 
-def repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:
+def find_repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:
     """Return the rows that repeat a document of their query, and the rows that they repeat."""
     query_codes = query_codes.astype(np.intp)
-    order, starts = rows_by_query(query_codes, query_codes.max(initial=-1) + 1)
+    order, starts = sort_by_query(query_codes, query_codes.max(initial=-1) + 1)
     if order is not None:
         query_codes, document = query_codes[order], document[order]
     if isinstance(document, np.ndarray) and document.dtype == object:  # fast path
@@ -209,14 +209,14 @@ def repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:
     bounds = np.unique(starts[np.minimum(pieces, len(starts) - 1)]).tolist()
     repeated = [np.empty((2, 0), dtype=np.intp)]
     for first, last in itertools.pairwise(bounds):
-        codes, known = numbered(document[first:last])
-        repeated.append(repeated_keys(query_codes[first:last] * len(known) + codes) + first)
+        codes, known = number_values(document[first:last])
+        repeated.append(find_repeated_keys(query_codes[first:last] * len(known) + codes) + first)
     rows = np.concatenate(repeated, axis=1)
     rows = rows if order is None else order[rows]
     return rows[:, np.argsort(rows[0])]
 
 
-def repeated_keys(keys: np.ndarray) -> np.ndarray:
+def find_repeated_keys(keys: np.ndarray) -> np.ndarray:
     """Return the rows that repeat the key of an earlier row, and the rows that they repeat."""
     ordered = np.sort(keys)
     if not (ordered[1:] == ordered[:-1]).any():  # much faster than np.unique

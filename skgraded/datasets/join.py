@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skgraded._input.door import add_place, choice_validator
-from skgraded._input.queries import rows_by_query
+from skgraded._input.queries import sort_by_query
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain
-from skgraded.datasets.data_structures import entries_of
-from skgraded.datasets.entries import Entries, finder, numbered
+from skgraded.datasets.data_structures import read_entries
+from skgraded.datasets.entries import Entries, make_finder, number_values
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -122,10 +122,10 @@ def join_run(
     from sklearn.utils import Bunch
 
     choice_validator("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
-    check_options("skip" if missing is None else missing, unjudged, ties, identical_ids)
-    judgments, ranked = entries_of(qrels, "qrels"), entries_of(run, "run")
+    check_join_options("skip" if missing is None else missing, unjudged, ties, identical_ids)
+    judgments, ranked = read_entries(qrels, "qrels"), read_entries(run, "run")
     if identical_ids == "drop":
-        ranked = ranked.without_identical_ids()
+        ranked = ranked.drop_identical_ids()
     joined = JudgmentIndex(judgments).join(
         ranked,
         count_missing=missing == "count",
@@ -192,17 +192,17 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     """
     from sklearn.utils import Bunch
 
-    judges = _rows_by_name(qrels, "qrels")
+    judges = _read_sources(qrels, "qrels")
     if not judges:
         raise ValueError("qrels is empty: pass the judgments of at least one judge.")
-    systems = {} if runs is None else _rows_by_name(runs, "runs")
+    systems = {} if runs is None else _read_sources(runs, "runs")
     first, *others = sources = [*judges.values(), *systems.values()]
     for rows in others:
         _refuse_disjoint(rows, first)
-    query, query_ids = _common_codes([rows.query_ids[rows.query_codes] for rows in sources])
-    document, doc_ids = _common_codes([rows.document for rows in sources])
+    query, query_ids = _number_ids([rows.query_ids[rows.query_codes] for rows in sources])
+    document, doc_ids = _number_ids([rows.document for rows in sources])
     sizes = [len(rows.numbers) for rows in sources]
-    pair, pairs = numbered(query * np.intp(len(doc_ids)) + document)
+    pair, pairs = number_values(query * np.intp(len(doc_ids)) + document)
     query, document = np.divmod(np.asarray(pairs), len(doc_ids))
     parts, n_judged = np.split(pair, np.cumsum(sizes)[:-1]), sum(sizes[: len(judges)])
     for i, rows in enumerate(sources[1:], 1):
@@ -215,7 +215,7 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     for i, (rows, pairs_of_source) in enumerate(zip(sources, parts, strict=True)):
         is_judge = i < len(judges)
         values = np.full(len(query), np.nan if is_judge else -np.inf)
-        values[pairs_of_source] = rows.numbers if is_judge else rows.finite_scores()
+        values[pairs_of_source] = rows.numbers if is_judge else rows.lift_infinite_scores()
         columns.append(values[order])
     return Bunch(
         y_judges=dict(zip(judges, columns, strict=False)),
@@ -225,7 +225,7 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     )
 
 
-def check_options(missing: str, unjudged: str, ties: str | None, identical_ids: str) -> None:
+def check_join_options(missing: str, unjudged: str, ties: str | None, identical_ids: str) -> None:
     """Raise a ValueError unless the options that `join_run` and `evaluate_runs` share are valid."""
     _CHECKS["missing"](missing)
     _CHECKS["unjudged"](unjudged)
@@ -234,7 +234,7 @@ def check_options(missing: str, unjudged: str, ties: str | None, identical_ids: 
         _CHECKS["ties"](ties)
 
 
-def _rows_by_name(sources: object, argument: str) -> dict[str, Entries]:
+def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
     """Convert each of the qrels or runs to Entries; errors name the judge or the run."""
     if not isinstance(sources, Mapping):
         raise TypeError(
@@ -246,7 +246,7 @@ def _rows_by_name(sources: object, argument: str) -> dict[str, Entries]:
     rows = {}
     for name, source in sources.items():
         try:
-            rows[name] = entries_of(source, side, f"{argument}[{name!r}]")
+            rows[name] = read_entries(source, side, f"{argument}[{name!r}]")
             if side == "qrels":
                 rows[name] = rows[name].without(np.flatnonzero(rows[name].numbers < 0))
         except (TypeError, ValueError) as error:
@@ -263,9 +263,9 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
         (document, rows.document, first.document),
     ):
         is_searched = noun == "query" or not is_joined
-        if is_searched and (finder(numbered(known)[1])(ids) >= 0).any():
+        if is_searched and (make_finder(number_values(known)[1])(ids) >= 0).any():
             continue
-        advice = _type_advice(known, ids)
+        advice = _advise_on_types(known, ids)
         if noun == "query" or advice:
             raise ValueError(
                 f"{first.source} and {rows.source} have no {noun} in common: for example, "
@@ -276,7 +276,7 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
 
 def _warn_of_disjoint(rows: Entries, judgments: Entries) -> None:
     """Warn that no document of a query is judged, with an id of each side; empty runs are valid."""
-    codes = finder(judgments.query_ids)(rows.query_ids)[rows.query_codes]
+    codes = make_finder(judgments.query_ids)(rows.query_ids)[rows.query_codes]
     if codes.max(initial=-1) < 0 or not len(judgments.numbers):
         return
     row = int(np.argmax(codes >= 0))
@@ -288,9 +288,9 @@ def _warn_of_disjoint(rows: Entries, judgments: Entries) -> None:
     )
 
 
-def _common_codes(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
+def _number_ids(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the codes of all ids, and the distinct ids in order of first appearance."""
-    return numbered(np.concatenate([np.asarray(ids, dtype=object) for ids in columns]))
+    return number_values(np.concatenate([np.asarray(ids, dtype=object) for ids in columns]))
 
 
 # The join on query codes -------------------------------------------------------------------------
@@ -315,7 +315,7 @@ class JudgmentIndex:
         self.judgments = judgments
         self._grade = np.where(judgments.numbers < 0, np.nan, judgments.numbers)
         self._query = judgments.query_codes.astype(np.int32)
-        self._find_queries = finder(judgments.query_ids)
+        self._find_queries = make_finder(judgments.query_ids)
 
     def join(
         self,
@@ -331,21 +331,21 @@ class JudgmentIndex:
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
-        query, score = numbers[run.query_codes], run.finite_scores()
+        query, score = numbers[run.query_codes], run.lift_infinite_scores()
         judgment = self._find(query, run.document)
         if judgment.max(initial=-1) < 0 and len(run.query_ids):
             _refuse_disjoint(run, self.judgments, is_joined=True)
             _warn_of_disjoint(run, self.judgments)
         if ties == "trec":
-            score = trec_scores(query, score, run.document)
+            score = order_as_trec_eval(query, score, run.document)
         missing = np.ones(len(self.judgments.query_ids), dtype=bool)
         missing[numbers[~unjudged]] = False
-        is_kept, unretrieved = self._kept(query, judgment, unjudged_documents == "drop")
+        is_kept, unretrieved = self._select_rows(query, judgment, unjudged_documents == "drop")
         if not count_missing:
             unretrieved &= ~missing[self._query]
         rows = np.flatnonzero(np.concatenate([is_kept, unretrieved]))
         query = np.concatenate([query, self._query])[rows].astype(np.intp)
-        order, starts = rows_by_query(query, len(missing))
+        order, starts = sort_by_query(query, len(missing))
         if order is not None:
             rows = rows[order]
         del query, order  # free the memory of large runs
@@ -363,7 +363,7 @@ class JudgmentIndex:
             unjudged=unjudged,
         )
 
-    def _kept(
+    def _select_rows(
         self, query: np.ndarray, judgment: np.ndarray, is_condensed: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return masks of the rows of the run that are kept, and of the judgments that are added.
@@ -409,12 +409,12 @@ class JudgmentIndex:
     @cached_property
     def _index(self) -> tuple[Any, Callable[[Any], np.ndarray], Callable[[Any], np.ndarray]]:
         """Distinct documents, their finder, and a finder of pairs of query and document codes."""
-        codes, documents = numbered(self.judgments.document)
+        codes, documents = number_values(self.judgments.document)
         pairs = self._query * np.intp(len(documents)) + codes
-        return documents, finder(documents), finder(pairs, np.intp)
+        return documents, make_finder(documents), make_finder(pairs, np.intp)
 
 
-def _type_advice(ids: np.ndarray, others: np.ndarray) -> str:
+def _advise_on_types(ids: np.ndarray, others: np.ndarray) -> str:
     """Return advice if the first ids differ in type, such as 1 and "1"; otherwise, return ""."""
     kind, other = type(plain(ids[0])).__name__, type(plain(others[0])).__name__
     if kind == other:
@@ -422,7 +422,7 @@ def _type_advice(ids: np.ndarray, others: np.ndarray) -> str:
     return f" The ids have the types {kind} and {other}: convert them to one type, for example with str."
 
 
-def trec_scores(query: np.ndarray, score: np.ndarray, document: np.ndarray) -> np.ndarray:
+def order_as_trec_eval(query: np.ndarray, score: np.ndarray, document: np.ndarray) -> np.ndarray:
     """Return scores that yield trec_eval's ranking: by score, then document id, both descending.
 
     Ids are compared as strings. Scores are compared in double precision, as in trec_eval since

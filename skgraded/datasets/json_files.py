@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.door import add_place, argument_error
-from skgraded._input.words import did_you_mean, quoted_names
+from skgraded._input.words import quote_names, suggest_name
 from skgraded.datasets.data_structures import convert
 from skgraded.datasets.entries import Entries
 
 META = "mteb_model_meta"  # a key of MTEB's predictions, {META: …, subset: {split: predictions}}
 
 
-def entries_of_json(
+def read_json(
     data: bytes, path: str, side: str, split: str | None, allow_empty: bool = False
 ) -> Entries:
     """Convert the content of a JSON file, or of JSON Lines, to Entries."""
     try:
-        content, lines = _content(data.decode())
+        content, lines = _parse_content(data.decode())
         if META in content and side == "run":
-            content = _selected(content, split)
+            content = _select_split(content, split)
         entries = convert(content, side, lines).refuse_empty(allow_empty)
         return replace(entries, source=path)
     except TypeError as error:
@@ -33,9 +33,9 @@ def entries_of_json(
         raise add_place(error, path) from None
 
 
-def _content(text: str) -> tuple[Any, np.ndarray | None]:
+def _parse_content(text: str) -> tuple[Any, np.ndarray | None]:
     """Return the value in a JSON file, or a list of the values of JSON Lines and their lines."""
-    decoder = json.JSONDecoder(object_pairs_hook=_distinct)
+    decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
     values, lines, line, end = [], [], 1, 0
     while found := re.compile(r"\S").search(text, end):
         line += text.count("\n", end, found.start())
@@ -49,7 +49,7 @@ def _content(text: str) -> tuple[Any, np.ndarray | None]:
     return (values, np.array(lines)) if len(values) > 1 or is_row else (first, None)
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs of a JSON object as a dict; raise a ValueError if a key is repeated."""
     content = dict(pairs)
     if len(content) < len(pairs):
@@ -58,7 +58,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _selected(content: Mapping[str, Any], split: str | None) -> Any:
+def _select_split(content: Mapping[str, Any], split: str | None) -> Any:
     """Return the predictions of a subset and split in the predictions of MTEB."""
     parts = {
         f"{subset}/{name}": predictions
@@ -73,8 +73,8 @@ def _selected(content: Mapping[str, Any], split: str | None) -> Any:
         first = next(iter(parts), "default/test")
         raise argument_error(
             f"the file contains {len(parts)} subsets and splits: "
-            f"{quoted_names(list(parts))}. Select one, for example with split={first!r:.60}; got "
-            f"{split!r}.{did_you_mean(str(split), parts)}",
+            f"{quote_names(list(parts))}. Select one, for example with split={first!r:.60}; got "
+            f"{split!r}.{suggest_name(str(split), parts)}",
             "split",
         )
     return parts[split]

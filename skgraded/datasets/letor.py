@@ -122,12 +122,14 @@ def read_letor(
     return Bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
         y=np.frombuffer(grades),
-        qid=np.array(qid, dtype=object) if group is None else _repeat(group, len(doc_id), name),
+        qid=np.array(qid, dtype=object)
+        if group is None
+        else _read_queries(group, len(doc_id), name),
         doc_id=np.array(doc_id, dtype=object),
     )
 
 
-def _repeat(group: File, n: int, path: str) -> np.ndarray:
+def _read_queries(group: File, n: int, path: str) -> np.ndarray:
     """Return the query of each of the n rows from a file with query sizes."""
     sizes = _read_column(
         group,
@@ -149,7 +151,7 @@ def _parse(text: bytes, first: int, with_query: bool) -> tuple[Any, ...]:
 
     lines, queries, documents = [], [], []  # a list of tuples would start garbage collections
     for number, line in enumerate(text.split(b"\n"), first):
-        ids = _ids_of(line, with_query)
+        ids = _parse_ids(line, with_query)
         if ids is not None:
             lines.append(number)
             queries.append(ids[0])
@@ -160,7 +162,7 @@ def _parse(text: bytes, first: int, with_query: bool) -> tuple[Any, ...]:
     return X, y, lines, queries, documents
 
 
-def _ids_of(line: bytes, with_query: bool) -> tuple[str | None, str | None] | None:
+def _parse_ids(line: bytes, with_query: bool) -> tuple[str | None, str | None] | None:
     """Return the query and the document of a row, or None if the line contains no row."""
     body, _, comment = line.partition(b"#")
     words = body.split(None, 2)
@@ -201,7 +203,7 @@ def _read_column(source: File, rule: str, is_valid: Callable[[np.ndarray], Any])
 
     def parse(text: bytes, _: int) -> np.ndarray:
         words = text.removesuffix(b"\n").split(b"\n")
-        numbers = text_files.parsed(text_files.floats, words)
+        numbers = text_files.try_parse(text_files.parse_floats, words)
         if numbers is None or not is_valid(numbers).all():
             raise ValueError(rule)
         return numbers

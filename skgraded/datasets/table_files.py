@@ -10,22 +10,22 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.door import add_place, argument_error, grades_as_given, scores_as_given
+from skgraded._input.door import add_place, argument_error, check_given_grades, check_given_scores
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing_ids
-from skgraded._input.tables import library_errors, refuse_unknown
+from skgraded._input.tables import convert_library_errors, refuse_unknown
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
 from skgraded.datasets.data_structures import CHECK, RANK, choose_columns
 from skgraded.datasets.entries import Entries, name_rows
 from skgraded.datasets.text_files import (
     File,
-    blocks,
     check_path,
     find_data,
-    number_in,
+    parse_number,
     parse_rows,
-    parsed,
+    read_blocks,
+    try_parse,
 )
 
 PARQUET = b"PAR1"
@@ -51,7 +51,7 @@ def read_columns(
     try:
         table = {name: np.asarray(cells[name]) for name in texts}
         row_name = name_rows(lines)
-        table[grade] = grades_as_given(cells[grade], f"column {grade!r}", row_name)
+        table[grade] = check_given_grades(cells[grade], f"column {grade!r}", row_name)
         lacks_grade = np.isnan(table[grade])
         if lacks_grade.any() and not allow_unjudged:
             raise argument_error(
@@ -60,7 +60,7 @@ def read_columns(
                 "unjudged_documents",
             )
         for name in scores:
-            table[name] = scores_as_given(cells[name], f"column {name!r}", row_name)
+            table[name] = check_given_scores(cells[name], f"column {name!r}", row_name)
         codes, ids = query_codes(table[query], name=f"column {query!r}")
         if document is not None:
             refuse_missing_ids(table[document].tolist(), f"column {document!r}")
@@ -72,7 +72,7 @@ def read_columns(
     return table
 
 
-def entries_of_table(
+def read_delimited(
     data: bytes, path: str, side: str, n_before: int, header: tuple[str, list[str]]
 ) -> Entries:
     """Convert a table of qrels or of a run, whose header follows `n_before` lines, to Entries.
@@ -124,7 +124,7 @@ def _read_file(
         with open(source, "rb") as file:
             if file.peek(len(PARQUET)).startswith(PARQUET):
                 return _read_parquet(file, path, names, advice), None  # not the entire file
-    data = b"".join(text for _, text in blocks(source, path))
+    data = b"".join(text for _, text in read_blocks(source, path))
     if data.startswith(PARQUET):
         return _read_parquet(io.BytesIO(data), path, names, advice), None
     n_before, separator, known = read_header(iter([(1, data)]), path)
@@ -139,7 +139,7 @@ def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str
         from pyarrow.parquet import ParquetFile
 
         from skgraded._input.arrow import PARQUET_OPTIONS
-    with library_errors(f"{path}: the Parquet file"):
+    with convert_library_errors(f"{path}: the Parquet file"):
         file = ParquetFile(source, **PARQUET_OPTIONS)
         refuse_unknown(names, file.schema_arrow.names, f"{path}: ", advice)
         table = file.read(names, use_threads=False)
@@ -152,22 +152,22 @@ def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str
 def read_header(parts: Iterator[tuple[int, bytes]], path: str) -> tuple[int, str, list[str]]:
     """Return the number of lines before the header, the separator and the column names."""
     n_before, line, _, _ = find_data(parts)
-    if not line or b"\0" in line or parsed(bytes.decode, line) is None:
+    if not line or b"\0" in line or try_parse(bytes.decode, line) is None:
         raise ValueError(
             f"{path}: line {n_before + 1}: expected a row with column names; the file is empty, "
             "or neither UTF-8 text nor Parquet."
         )
-    return n_before, *header_of(line)
+    return n_before, *split_header(line)
 
 
-def header_of(line: bytes) -> tuple[str, list[str]]:
+def split_header(line: bytes) -> tuple[str, list[str]]:
     """Return the separator and the names in a line."""
     text = line.decode(errors="surrogateescape")
     separator = "\t" if "\t" in text and "," not in text else ","
     return separator, next(csv.reader([text], delimiter=separator), [])
 
 
-def _lines(file: BinaryIO) -> io.TextIOWrapper:
+def _decode_lines(file: BinaryIO) -> io.TextIOWrapper:
     """Return the lines of a file as text; invalid UTF-8 is allowed in unused columns."""
     return io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
 
@@ -188,10 +188,12 @@ def _read_csv(
     if is_installed("pyarrow") and b"\0" not in data:
         with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
             return _read_with_arrow(data, n_before, separator, texts, numbers)
-    reader = csv.reader(islice(_lines(io.BytesIO(data)), n_before, None), delimiter=separator)
+    reader = csv.reader(
+        islice(_decode_lines(io.BytesIO(data)), n_before, None), delimiter=separator
+    )
     header = next(reader)
 
-    def cells_of(row: list[str]) -> list[Any] | None:
+    def select_cells(row: list[str]) -> list[Any] | None:
         if not "".join(row).strip():
             return None
         is_short = may_end_early and len(row) == 1
@@ -207,7 +209,7 @@ def _read_csv(
         "".join(cells).encode()  # raises a ValueError if the texts are not UTF-8
         for name in numbers:
             word = row[header.index(name)]
-            number = number_in(word.encode(errors="replace"))
+            number = parse_number(word.encode(errors="replace"))
             if number is None and word.lower() not in ("", "nan"):
                 raise ValueError(f"{name} must be a number; got {word!r:.100}.")
             cells.append(word if number is not None else "nan")
@@ -215,7 +217,7 @@ def _read_csv(
 
     try:
         pairs = ((n_before + reader.line_num, row) for row in reader)
-        rows = list(parse_rows(pairs, path, cells_of))
+        rows = list(parse_rows(pairs, path, select_cells))
     except csv.Error as error:
         raise ValueError(f"{path}: line {n_before + reader.line_num}: {error}.") from None
     if not rows:

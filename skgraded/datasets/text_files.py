@@ -42,7 +42,7 @@ def check_path(path: object, name: str = "path") -> str:
 
 
 @contextmanager
-def unpacked(path: File, look: int | None = None) -> Iterator[Any]:
+def open_unpacked(path: File, look: int | None = None) -> Iterator[Any]:
     """Yield the decompressed file, which allows peeking at `look` bytes."""
     is_open = hasattr(path, "read")
     raw: Any = path if is_open else open(cast("str", path), "rb")
@@ -78,13 +78,13 @@ class _Unpacking(io.RawIOBase):
             ) from None
 
 
-def blocks(source: File, path: str) -> Generator[tuple[int, bytes], None, None]:
+def read_blocks(source: File, path: str) -> Generator[tuple[int, bytes], None, None]:
     """Yield the number of the first line (from 1) and the bytes of each block of complete lines.
 
     A JSON file is one block, because all of its content may be in one line.
     """
     first = 1
-    with unpacked(source) as file:
+    with open_unpacked(source) as file:
         while text := file.read(BLOCK):
             is_json = first == 1 and JSON.match(text.removeprefix(BOM))
             text += file.read() if is_json else file.readline(MOST_LINE + 1)
@@ -119,7 +119,7 @@ def find_data(
 
 def parse_file(source: File, path: str, parse: Callable[[bytes, int], Any]) -> Iterator[Any]:
     """Parse the blocks of a file; see `parse_blocks`."""
-    with closing(blocks(source, path)) as parts:
+    with closing(read_blocks(source, path)) as parts:
         yield from parse_blocks(parts, path, parse, lambda line: parse(line, 1))
 
 
@@ -180,20 +180,20 @@ def split_line(line: bytes, n_tabs: int) -> list[bytes]:
     return [word for word in stripped.replace(b"\t", b" ").split(b" ") if word]
 
 
-def floats(words: list[bytes]) -> np.ndarray:
+def parse_floats(words: list[bytes]) -> np.ndarray:
     """Convert words to floats; unlike Python's `float`, reject underscores (as in 1_0)."""
     if b"_" in b" ".join(words):
         raise ValueError("a number must not contain an underscore.")
     return np.fromiter(map(float, words), dtype=float, count=len(words))
 
 
-def number_in(word: bytes) -> float | None:
+def parse_number(word: bytes) -> float | None:
     """Return a word as a float, or None if it is NaN, not a number, or contains an underscore."""
-    number = parsed(float, word)
+    number = try_parse(float, word)
     return None if number is None or number != number or b"_" in word else number
 
 
-def parsed(convert: Callable[[Word], Value], word: Word) -> Value | None:
+def try_parse(convert: Callable[[Word], Value], word: Word) -> Value | None:
     """Return ``convert(word)``, or None if the conversion raises a ValueError."""
     try:
         return convert(word)

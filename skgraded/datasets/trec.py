@@ -18,10 +18,10 @@ from skgraded._input.door import choice_validator
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded.datasets import text_files
-from skgraded.datasets.data_structures import named_columns
-from skgraded.datasets.entries import Entries, empty_run, numbered
-from skgraded.datasets.json_files import entries_of_json
-from skgraded.datasets.table_files import entries_of_table, header_of
+from skgraded.datasets.data_structures import find_columns
+from skgraded.datasets.entries import Entries, make_empty_run, number_values
+from skgraded.datasets.json_files import read_json
+from skgraded.datasets.table_files import read_delimited, split_header
 from skgraded.datasets.text_files import File
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
     (['301', '301'], ['FT911-3', 'FT911-4'], [2.0, 0.0])
     """
     rows = read_qrels_table(path)
-    return _bunch(rows, grade=rows.numbers)
+    return _make_bunch(rows, grade=rows.numbers)
 
 
 def read_run(
@@ -205,10 +205,10 @@ def read_run(
     rows = read_run_table(path, split, third)
     codes = np.zeros(len(rows.numbers), int) if rows.name_codes is None else rows.name_codes
     names = np.array([""], dtype=object) if rows.names is None else rows.names
-    return _bunch(rows, score=rows.numbers, name=names[codes])
+    return _make_bunch(rows, score=rows.numbers, name=names[codes])
 
 
-def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
+def _make_bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
     from sklearn.utils import Bunch
 
     query, document = rows.query_ids[rows.query_codes], np.asarray(rows.document, dtype=object)
@@ -217,7 +217,7 @@ def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
 
 def read_qrels_table(path: File) -> Entries:
     """Read qrels; drop repeated judgments, and warn about negative grades."""
-    rows = _read(path, QRELS).without_repeats()
+    rows = _read_form(path, QRELS).drop_repeats()
     rows.warn_of_negative()
     return rows
 
@@ -231,14 +231,14 @@ def read_run_table(
 ) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
     choice_validator("third", ["rank", "score"], optional=True)(third)
-    return _read(path, RUN, split, third, allow_empty).refuse_repeats().warn_of_ranks()
+    return _read_form(path, RUN, split, third, allow_empty).refuse_repeats().warn_of_ranks()
 
 
-def run_tag(path: str) -> str | None:
+def find_tag(path: str) -> str | None:
     """Return the tag in the first lines of a TREC run; None without a file or a single tag."""
     if not os.path.isfile(path):
         return None
-    with text_files.unpacked(path, look=HEAD) as file:
+    with text_files.open_unpacked(path, look=HEAD) as file:
         head = file.peek(HEAD).removeprefix(text_files.BOM)
     lines = [] if text_files.JSON.match(head) else text_files.DATA.findall(head)
     if len(lines) > 1 and not head.endswith(b"\n"):
@@ -247,15 +247,15 @@ def run_tag(path: str) -> str | None:
     tags = {b" ".join(columns[5:]) for columns in words}
     if len(tags) != 1 or b"" in tags:
         return None
-    return text_files.parsed(bytes.decode, tags.pop())
+    return text_files.try_parse(bytes.decode, tags.pop())
 
 
-def run_names(paths: Sequence[str]) -> dict[str, str]:
+def choose_run_names(paths: Sequence[str]) -> dict[str, str]:
     """Map the path of each run to a name: its tag if no other run has it, or else its file's stem.
 
     If these names are not unique, the names are the file names or, if necessary, the paths.
     """
-    tags = [run_tag(path) for path in paths]
+    tags = [find_tag(path) for path in paths]
     stems = [STEM.sub("", os.path.basename(path).removeprefix("input.")) for path in paths]
     names = [
         stem or path if tag is None or tags.count(tag) > 1 else tag
@@ -271,7 +271,7 @@ def run_names(paths: Sequence[str]) -> dict[str, str]:
 # Blocks of lines ---------------------------------------------------------------------------------
 
 
-def _read(
+def _read_form(
     path: File,
     form: Form,
     split: str | None = None,
@@ -281,12 +281,12 @@ def _read(
     import pandas  # noqa: F401  (if Arrow imports pandas, Ctrl+C is ignored during the import)
 
     name, side = text_files.check_path(path), "qrels" if form is QRELS else "run"
-    with closing(text_files.blocks(path, name)) as parts:
+    with closing(text_files.read_blocks(path, name)) as parts:
         n_before, line, is_json, blocks = text_files.find_data(parts)
-        header = header_of(line) if not is_json else ("", [])
-        is_table = all(named_columns(header[1], side).values())
+        header = split_header(line) if not is_json else ("", [])
+        is_table = all(find_columns(header[1], side).values())
         if form is RUN and not is_json and not is_table:
-            form = _form_of_run(line, third)
+            form = _choose_form(line, third)
         if third is not None and form is not THREE[third]:
             raise ValueError(
                 f"{name}: third={third!r} requires a run with three columns and no header."
@@ -294,26 +294,26 @@ def _read(
         if is_json or is_table:
             data = b"".join(text for _, text in blocks)
             if is_json:
-                return entries_of_json(data, name, side, split, allow_empty)
-            return entries_of_table(data, name, side, n_before, header)
-        return _read_lines(blocks, name, form, allow_empty)
+                return read_json(data, name, side, split, allow_empty)
+            return read_delimited(data, name, side, n_before, header)
+        return _convert_lines(blocks, name, form, allow_empty)
 
 
-def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
+def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
     """Convert the lines of a file to Entries."""
     if form is RUN:
         start = next(parts, (1, b""))
-        form, parts = (RUN if _falls_with_rank(start[1]) else RANKED), chain([start], parts)
+        form, parts = (RUN if _has_falling_scores(start[1]) else RANKED), chain([start], parts)
     parsed_blocks = text_files.parse_blocks(
         parts,
         name,
-        partial(_columns_of_text, form=form),
-        partial(_cells_of, form=form),
-        partial(_columns_of_rows, form=form),
+        partial(_parse_text, form=form),
+        partial(_select_cells, form=form),
+        partial(_convert_rows, form=form),
     )
     blocks = list(filter(None, parsed_blocks))
     if not blocks and allow_empty:
-        return empty_run(name)
+        return make_empty_run(name)
     if not blocks:
         raise ValueError(f"{name}: the file is empty or contains no line with data.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
@@ -335,14 +335,14 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
         np.concatenate(columns["rank"]) if "rank" in columns else None,
     )
     is_undecided = form is THREE[None] and not any(columns["is_score"])
-    return _from_ranks(entries) if is_undecided else entries
+    return _convert_ranks(entries) if is_undecided else entries
 
 
-def _falls_with_rank(text: bytes) -> bool:
+def _has_falling_scores(text: bytes) -> bool:
     """Return whether the score falls with the rank between two of the first 100 lines."""
     rows = [text_files.split_line(line, 5) for line in text.split(b"\n", 100)[:100]]
     for row, following in pairwise(row for row in rows if len(row) == 6):
-        numbers = text_files.parsed(text_files.floats, [*row[3:5], *following[3:5]])
+        numbers = text_files.try_parse(text_files.parse_floats, [*row[3:5], *following[3:5]])
         if row[0] == following[0] and numbers is not None:
             rank, score, next_rank, next_score = numbers
             if rank < next_rank and score > next_score:
@@ -350,19 +350,19 @@ def _falls_with_rank(text: bytes) -> bool:
     return False
 
 
-def _form_of_run(line: bytes, third: str | None) -> Form:
+def _choose_form(line: bytes, third: str | None) -> Form:
     """Return the form of a run that begins with a line."""
     words, cells = line.split(), [cell.strip() for cell in line.split(b"\t")]
-    is_trec = len(words) > 5 and text_files.number_in(words[4]) is not None
+    is_trec = len(words) > 5 and text_files.parse_number(words[4]) is not None
     has_tabs = len(cells) == 6 or len(cells) in (3, 4) and all(cells) and not is_trec
     n_columns = len(cells if has_tabs else words)
     if n_columns != 3:
         return FOUR if n_columns == 4 else RUN
-    is_whole = WHOLE.fullmatch(words[-1]) or text_files.number_in(words[-1]) is None
+    is_whole = WHOLE.fullmatch(words[-1]) or text_files.parse_number(words[-1]) is None
     return THREE[third if third or is_whole else "score"]
 
 
-def _from_ranks(entries: Entries) -> Entries:
+def _convert_ranks(entries: Entries) -> Entries:
     """Convert the ranks of each query to scores; raise a ValueError if they are no ranks."""
     ranks, codes = entries.numbers, entries.query_codes
     sizes = np.bincount(codes)
@@ -397,7 +397,7 @@ def _join_codes(
     return object_array(list(known)), np.concatenate(codes)
 
 
-def _columns_of_text(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
+def _parse_text(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Parse a block of uniform lines; raise a ValueError if each line must be parsed alone."""
     text, lines = _tidy(text, first, form)
     if not text:
@@ -408,14 +408,14 @@ def _columns_of_text(text: bytes, first: int, form: Form) -> dict[str, Any] | No
 
 
 def _parse_with_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
-    from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
+    from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_uniform_lines
 
     types = {
         "document": TEXTS,
         **dict.fromkeys(form.numbers, NUMBERS),
         **dict.fromkeys(form.few, CODES),
     }
-    columns = read_lines(text, form.columns, types, separator)
+    columns = read_uniform_lines(text, form.columns, types, separator)
     for name, column in columns.items():
         if name in form.few:
             columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
@@ -430,26 +430,26 @@ def _parse_with_python(text: bytes, form: Form, separator: str) -> dict[str, Any
         raise ValueError("a line has more or fewer columns")
     cells = text.decode().replace("\n", separator).split(separator)[:-1]
     columns = {name: cells[i::n] for i, name in enumerate(form.columns)}
-    return _columns_of_texts({name: object_array(columns[name]) for name in form.used}, form)
+    return _convert_texts({name: object_array(columns[name]) for name in form.used}, form)
 
 
-def _columns_of_rows(rows: list[tuple[int, list[str]]], form: Form) -> dict[str, Any] | None:
+def _convert_rows(rows: list[tuple[int, list[str]]], form: Form) -> dict[str, Any] | None:
     """Convert pairs (line number, cells) to columns; return None if no line contains data."""
     if not rows:
         return None
     lines, cells = zip(*rows, strict=True)
     texts = dict(zip(form.used, map(object_array, zip(*cells, strict=True)), strict=True))
-    return _with_numbers(_columns_of_texts(texts, form), np.array(lines), form)
+    return _with_numbers(_convert_texts(texts, form), np.array(lines), form)
 
 
-def _columns_of_texts(texts: dict[str, np.ndarray], form: Form) -> dict[str, Any]:
+def _convert_texts(texts: dict[str, np.ndarray], form: Form) -> dict[str, Any]:
     """Convert columns of text to codes and numbers."""
     columns: dict[str, Any] = dict(texts)
     for name in form.used:
         if name in form.few:
-            columns[name] = numbered(texts[name])
+            columns[name] = number_values(texts[name])
         elif name in form.numbers:
-            columns[name] = text_files.floats(list(map(str.encode, texts[name])))
+            columns[name] = text_files.parse_floats(list(map(str.encode, texts[name])))
     return columns
 
 
@@ -458,7 +458,7 @@ def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dic
     numbers = columns.pop(form.numbers[-1])
     if form is THREE[None]:
         words = list(map(str.encode, numbers[1]))
-        numbers = text_files.floats(words)[numbers[0]]
+        numbers = text_files.parse_floats(words)[numbers[0]]
         columns["is_score"] = not all(map(WHOLE.fullmatch, words))
     is_valid = np.isfinite(numbers) if form is QRELS else ~np.isnan(numbers)
     if "rank" in form.numbers:
@@ -466,7 +466,7 @@ def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dic
         is_valid &= (ranks >= 0) & (ranks < np.inf) & (np.floor(ranks) == ranks)
     elif "rank" in columns:
         codes, words = columns["rank"]
-        numbers_of = [text_files.number_in(str(word).encode()) for word in words]
+        numbers_of = [text_files.parse_number(str(word).encode()) for word in words]
         columns["rank"] = np.array(numbers_of, dtype=float)[codes]  # None becomes NaN
     if not is_valid.all():
         raise ValueError("a number is invalid")
@@ -510,11 +510,11 @@ def _is_tidy(text: bytes) -> bool:
     return not (white[1:] & white[:-1]).any()
 
 
-def _cells_of(line: bytes, form: Form) -> list[str] | None:
+def _select_cells(line: bytes, form: Form) -> list[str] | None:
     """Return the used cells of a line, or None if it contains no data."""
     words = text_files.split_line(line, len(form.columns) - 1)
     is_trec = (
-        "name" in form.columns and len(words) > 6 and text_files.number_in(words[3]) is not None
+        "name" in form.columns and len(words) > 6 and text_files.parse_number(words[3]) is not None
     )
     if is_trec:  # the name contains spaces; without a rank, an id does
         words[5:] = [b" ".join(words[5:])]
@@ -529,7 +529,7 @@ def _cells_of(line: bytes, form: Form) -> list[str] | None:
         )
     cells = dict(zip(form.columns, words, strict=True))
     for name in form.numbers:
-        number = text_files.number_in(cells[name])
+        number = text_files.parse_number(cells[name])
         is_wrong_rank = name == "rank" and number is not None and (number < 0 or number % 1 != 0)
         if number is None or is_wrong_rank or name == "grade" and not math.isfinite(number):
             advice = form.advice if name == "rank" else ""

@@ -21,17 +21,17 @@ from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.door import (
     add_place,
     argument_error,
+    check_given_scores,
     check_scores,
     check_weights,
     column,
-    grade_column,
+    read_grades,
     refuse_bad_grades,
-    scores_as_given,
 )
 from skgraded._input.progress import Advance, show_nothing
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
-from skgraded._input.tables import library_errors
+from skgraded._input.tables import convert_library_errors
 from skgraded._input.words import object_array, plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
@@ -110,7 +110,7 @@ def group_by_size(
 def errors_in(place: str) -> Iterator[None]:
     """Add the name of the part to error messages, also to messages of table libraries."""
     try:
-        with library_errors("the table"):
+        with convert_library_errors("the table"):
             yield
     except (ValueError, TypeError) as error:
         raise add_place(error, f"In {place}, where rows are numbered from 0") from None
@@ -133,7 +133,7 @@ def check_rows(part: Any, job: Job, place: str) -> pa.Table | None:
 
 def _check_columns(table: pa.Table, job: Job) -> pa.Table:
     """Return the validated columns with standard column names."""
-    grades, dtype = grade_column(arrow.convert_numbers(table[job.y_true]), "y_true")
+    grades, dtype = read_grades(arrow.convert_numbers(table[job.y_true]), "y_true")
     is_of_order = all(map(accepts_negative, job.measures))
     refuse_bad_grades(
         grades, "y_true", allow_nan=_allows_missing_grades(job), allow_negative=is_of_order
@@ -145,7 +145,7 @@ def _check_columns(table: pa.Table, job: Job) -> pa.Table:
     }
     for i, name in enumerate(job.y_score):
         argument = "y_score" if job.is_single else f"y_score {name!r}"
-        columns[f"{SCORE} {i}"] = scores_as_given(arrow.convert_numbers(table[name]), argument)
+        columns[f"{SCORE} {i}"] = check_given_scores(arrow.convert_numbers(table[name]), argument)
     if job.sample_weight is not None:
         weights = column(arrow.convert_numbers(table[job.sample_weight]), "sample_weight")
         if weights.any():  # all weights of a part may be 0
@@ -193,7 +193,7 @@ def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
     if name in IDS.values():
         return list(map(arrow.decode_column, columns))
     if name == GRADE:
-        return [[grade_column(column.to_numpy(), name)[0]] for column in columns]
+        return [[read_grades(column.to_numpy(), name)[0]] for column in columns]
     if name.startswith(SCORE):  # Arrow would convert integers to float64
         for kind in (pa.int64(), pa.float64()):
             with suppress(pa.ArrowInvalid):  # raised if a number would change

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from skgraded._input import arrow
-from skgraded._input.arrow_strings import marks
+from skgraded._input.arrow_strings import hash_ids
 from skgraded._kernels.layout import order_by_hash
 from skgraded.large.jobs import Job
 from skgraded.large.parts import GRADE, QUERY, Item, Measured, join_rows
@@ -29,7 +29,7 @@ def split_items(items: list[Item], n: int) -> Iterator[tuple[int, Any]]:
     measured = [item for item in items if isinstance(item, Measured)]
     for item in [join_rows(tables), *measured] if tables else measured:
         if isinstance(item, Measured):
-            order, sizes = order_by_hash(marks(item.query_ids), n)
+            order, sizes = order_by_hash(hash_ids(item.query_ids), n)
         else:
             position = item.column_names.index(GRADE)
             if item.schema.types[position] == pa.float64():

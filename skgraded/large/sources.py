@@ -15,9 +15,9 @@ import pyarrow as pa
 from pyarrow import compute, dataset, parquet
 
 from skgraded._input.arrow import PARQUET_OPTIONS, convert_numbers, decode_column, is_table
-from skgraded._input.tables import frame_of, library_errors, refuse_unknown, take_rows
+from skgraded._input.tables import convert_library_errors, frame_of, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
-from skgraded.datasets.text_files import blocks, unpacked
+from skgraded.datasets.text_files import open_unpacked, read_blocks
 from skgraded.large.jobs import Job
 
 CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)
@@ -41,7 +41,7 @@ def name_batches(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | Non
     name = f"the {type(source).__name__}"
     if is_table(source):
         return _cut(name, [source], job, n_rows), len(source)
-    with library_errors(f"batches: {name}"):
+    with convert_library_errors(f"batches: {name}"):
         stream = _open_stream(source, job, n_rows)
     if stream is not None:
         return _cut(name, stream, job, n_rows), None
@@ -57,7 +57,7 @@ def name_batches(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | Non
 def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
     """Yield named slices of `n_rows` rows; with "whole", yield whole batches."""
     first = 0
-    with library_errors(f"batches: {name}"):
+    with convert_library_errors(f"batches: {name}"):
         for batch in batches:
             step = max(len(batch), 1) if job.partitioning == "whole" else n_rows
             for start in range(0, len(batch), step):
@@ -182,7 +182,7 @@ def _count_rows(path: str) -> int:
 @contextmanager
 def _open_parquet(path: str) -> Iterator[Any]:
     with (
-        library_errors(f"{path}: the Parquet file"),
+        convert_library_errors(f"{path}: the Parquet file"),
         parquet.ParquetFile(path, **PARQUET_OPTIONS) as file,
     ):
         yield file
@@ -202,7 +202,7 @@ def _stream_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Ite
 
     From the first block with a score that float64 may round, scores are read as `_parse_integers`.
     """
-    with closing(blocks(path, path)) as parts:
+    with closing(read_blocks(path, path)) as parts:
         header = read_header(parts, path)
     columns = _require_columns(path, header[-1], folders, job)
     scores = [name for name in job.y_score if name in columns and name not in job.ids]
@@ -229,8 +229,8 @@ def _parse_csv(
     texts = [*job.ids, *texts]
     types = {name: TEXTS if name in texts else NUMBERS for name in columns}
     with (
-        library_errors(f"{path}: the CSV file"),
-        unpacked(path) as file,
+        convert_library_errors(f"{path}: the CSV file"),
+        open_unpacked(path) as file,
         open_table(file, n_blank, separator, types) as reader,
     ):
         is_whole = job.partitioning == "whole"

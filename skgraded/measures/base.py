@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
 from skgraded._input.door import refuse_bad_grades
 from skgraded._input.queries import QueryIds
-from skgraded._input.words import counted, did_you_mean
+from skgraded._input.words import counted, suggest_name
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
@@ -108,7 +108,7 @@ def _refuse_arguments(
 def describe_unknown(cls: type[Measure], name: str) -> str:
     """Return the message for a parameter that a measure does not have."""
     near = OTHER_NAMES.get(normalize_name(name))
-    hint = did_you_mean(name if near is None else near, cls._fields)
+    hint = suggest_name(name if near is None else near, cls._fields)
     return (
         f"Measure {cls.__name__} has no parameter {name!r}; its parameters are "
         f"{', '.join(cls._fields)}.{hint}"

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from skgraded._input.door import choice_validator
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import nearest
+from skgraded._input.words import find_nearest
 from skgraded.measures.base import (
     ALIASES,
     KNOWN_NAMES,
@@ -122,7 +122,7 @@ def _find_class(name: str) -> tuple[type[Measure], dict[str, Any]]:
         numbers = _match_alias(name, alias)
         if numbers is not None:
             return cls, parameters | numbers
-    near = nearest(plain, KNOWN_NAMES)
+    near = find_nearest(plain, KNOWN_NAMES)
     hint = "" if near is None else f" Did you mean {KNOWN_NAMES[near][0].__name__}?"
     raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")
 

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.door import unmasked
+from skgraded._input.door import replace_masked
 from skgraded._input.queries import QueryIds, query_codes, refuse_inexact
-from skgraded._input.tables import all_names, frame_of, refuse_unknown
+from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
 from skgraded._input.words import is_missing, plain_list, refuse_unwritable
 
 Prior: TypeAlias = float | Callable[[Any, Any], float]  # of an item v, and of an item w
@@ -88,7 +88,7 @@ def _list_rows(pairs: Any, name: str) -> list[Any]:
             f"Argument {name} is a {type(pairs).__name__}, which has no rows yet: collect it first."
         )
     if frame is not None:
-        names = all_names(pairs)
+        names = list_column_names(pairs)
         refuse_unknown(names, names, f"Argument {name}: ")  # repeated names
         return frame.rows()
     is_list = hasattr(pairs, "__iter__") and getattr(pairs, "shape", None) != ()
@@ -103,7 +103,7 @@ def _list_rows(pairs: Any, name: str) -> list[Any]:
 
 def _list_elements(values: Any) -> list[Any]:
     """Convert values to a list; numbers and strings in arrays become plain Python values."""
-    values = unmasked(values)
+    values = replace_masked(values)
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
     is_array = hasattr(values, "tolist") and getattr(values, "dtype", None) is not None

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.queries import sorted_positions
+from skgraded._input.queries import sort_positions
 from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.adapter import Adapter
 from skgraded.boosting.metric import has_value
@@ -122,7 +122,7 @@ def _splits(
             "early_stopping=False."
         )
     rng = check_random_state(ranker.random_state)
-    order = sorted_positions(queries.ids)[rng.permutation(n_queries)]
+    order = sort_positions(queries.ids)[rng.permutation(n_queries)]
     fold_of_query = np.ones(n_queries, dtype=int)
     if kind == "folds":
         if n_folds > MANY_FOLDS:

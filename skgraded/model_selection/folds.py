@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgraded._input.door import check_grades, column
 from skgraded._input.progress import show_progress
-from skgraded._input.queries import query_codes, sortable_ids, warn_of_row_ids
+from skgraded._input.queries import make_sortable, query_codes, warn_of_row_ids
 from skgraded._input.query_source import (
     QuerySource,
     TableColumn,
@@ -129,7 +129,7 @@ class RankerOnRows:
             cv = GroupKFold(5 if cv is None else cv)
             if cluster is not None:
                 codes, distinct = query_codes(cluster, name="clusters")
-                return list(cv.split(self.X, self.y, sortable_ids(distinct, codes)[query_of_row]))
+                return list(cv.split(self.X, self.y, make_sortable(distinct, codes)[query_of_row]))
         splits = splits_of_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
         if cluster is not None:
             warn_of_split_clusters(splits, cluster, query_of_row)
@@ -270,7 +270,7 @@ def splits_of_queries(
 
     Raise a ValueError if a query is split; the message contains `name`, such as "cv".
     """
-    groups = sortable_ids(ids, query_of_row)
+    groups = make_sortable(ids, query_of_row)
     with warnings.catch_warnings():
         # Splitters that ignore groups, such as PredefinedSplit, may still keep queries intact.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)

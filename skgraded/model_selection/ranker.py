@@ -17,10 +17,10 @@ from skgraded._input.door import (
     check_grades,
     check_weights,
     choice_validator,
-    grade_column,
+    read_grades,
     refuse_bad_grades,
 )
-from skgraded._input.queries import group_by_query, group_sizes, warn_of_row_ids
+from skgraded._input.queries import group_by_query, read_group_sizes, warn_of_row_ids
 from skgraded._input.query_source import (
     FittedQueries,
     QuerySource,
@@ -432,7 +432,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> tuple[Rows, Queries]:
         """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
-        grades, grade_type = grade_column(y, y_name, n, X_name)
+        grades, grade_type = read_grades(y, y_name, n, X_name)
         needs_grades = self.early_stopping or adapter.query_argument is not None
         is_of_order = not needs_grades or all(map(accepts_negative, as_measures(self.measure)))
         refuse_bad_grades(grades, y_name, allow_negative=is_of_order)
@@ -446,7 +446,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if group is None:
             queries = Queries(*group_by_query(qid, n, X_name))
         else:
-            sizes = group_sizes(group, n, X_name)
+            sizes = read_group_sizes(group, n, X_name)
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
         n_queries = len(queries.starts) - 1
         by_row = {}

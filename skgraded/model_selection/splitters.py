@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
 from skgraded._input.door import whole_number
-from skgraded._input.queries import query_codes, sortable_ids
+from skgraded._input.queries import make_sortable, query_codes
 from skgraded._input.query_source import QuerySource
 from skgraded._input.words import is_missing, plain
 
@@ -92,7 +92,7 @@ class QueryKFold(_QuerySplitter):
                 "QueryKFold(…).set_split_request(groups='qid'). If the queries are a column of X, "
                 "use QueryKFold(…, qid='query_id')."
             )
-        return sortable_ids(ids, codes)
+        return make_sortable(ids, codes)
 
 
 class QueryTimeSeriesSplit(_QuerySplitter):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.door import argument_error
-from skgraded._input.words import did_you_mean, object_array
+from skgraded._input.words import object_array, suggest_name
 from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
 from skgraded.stats.intervals import MeanEstimate, are_identical, t_limits, t_reach
@@ -83,7 +83,7 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
     if value is not None and not (isinstance(value, str) and value in known):
         raise argument_error(
             f"{name} must be one of {list(known)} or None; got {value!r}."
-            f"{did_you_mean(value, known)}",
+            f"{suggest_name(value, known)}",
             name,
         )
 

@@ -246,7 +246,7 @@ def distinct_documents(
     weights: np.ndarray | None,
     duplicates: str,
 ) -> np.ndarray | None:
-    """Return the rows without repeated documents of a query, or None; see `distinct_rows`."""
+    """Return the rows without repeated documents of a query, or None; see `find_distinct_rows`."""
     layout = layout_of(judgments)
     values = {"y_true": layout.grades} | {
         "y_score" if len(systems) == 1 else f"y_score {name!r}": scores
@@ -255,7 +255,7 @@ def distinct_documents(
     if weights is not None:
         values["sample_weight"] = weights
     codes = layout.query_of_row
-    return queries.distinct_rows(codes, judgments.query_ids, document, values, duplicates)
+    return queries.find_distinct_rows(codes, judgments.query_ids, document, values, duplicates)
 
 
 def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None = None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from skgraded._input.door import whole_number
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import segments_of
-from skgraded._input.words import check_names, did_you_mean, object_array, plain_list
+from skgraded._input.words import check_names, object_array, plain_list, suggest_name
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.reports import pairing
 from skgraded.reports.report import (
@@ -127,7 +127,7 @@ class Evaluation(Report):
         undefined = read_fields(masks, "undefined", *rows, bool)
         for name in undefined:
             if name not in per_query:
-                near = did_you_mean(name, per_query)
+                near = suggest_name(name, per_query)
                 raise ValueError(f"undefined contains {name!r}, which per_query lacks.{near}")
         defined = np.zeros(len(ids), dtype=bool)
         fields = {

@@ -13,8 +13,8 @@ from skgraded._input.door import (
     check_scores,
     choice_validator,
 )
-from skgraded._input.queries import group_sizes, query_codes
-from skgraded._input.tables import all_names, check_row_labels, frame_of
+from skgraded._input.queries import query_codes, read_group_sizes
+from skgraded._input.tables import check_row_labels, frame_of, list_column_names
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, counted
 from skgraded.judgments import Judgments
@@ -285,7 +285,7 @@ def _read_rows(
         raise ValueError("Pass either the query of each row as qid or the query sizes as group.")
     if qid is not None:
         return grades, scores, query_codes(qid, n, first)[0]
-    sizes = group_sizes(group, n, first)
+    sizes = read_group_sizes(group, n, first)
     return grades, scores, np.repeat(np.arange(len(sizes)), sizes)
 
 
@@ -297,7 +297,7 @@ def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
             f"{argument} must be a mapping or frame with one column per {noun}; got "
             f"{type(columns).__name__}."
         )
-    names = list(columns) if is_mapping else all_names(columns)
+    names = list(columns) if is_mapping else list_column_names(columns)
     check_names(names, argument)
     if len(set(names)) < max(len(names), 2):
         raise ValueError(f"{argument} must contain at least two distinct names; got {names}.")

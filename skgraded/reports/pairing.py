@@ -10,7 +10,7 @@ import numpy as np
 
 from skgraded._input.queries import query_codes
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import counted, lowest_ids, plain, plain_list
+from skgraded._input.words import counted, find_lowest_ids, plain, plain_list
 from skgraded.stats.intervals import ROUNDING
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     ids = next(iter(evaluations.values())).query_ids
     first = np.arange(len(ids))
     if any((rows != first).any() for rows in positions.values()):
-        first = lowest_ids(ids, first, len(ids))
+        first = find_lowest_ids(ids, first, len(ids))
         positions = {system: rows[first] for system, rows in positions.items()}
     per_query, undefined = (
         {

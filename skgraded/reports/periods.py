@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.segments import day_numbers, refuse_too_many
+from skgraded._input.segments import number_days, refuse_too_many
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
@@ -299,7 +299,7 @@ def trend(
         raise ValueError(
             f"A trend requires at least {2 * (season or 1)} Summaries; got {len(labels)}."
         )
-    days = day_numbers(labels, is_required=season is not None)
+    days = number_days(labels, is_required=season is not None)
     seasons = np.zeros(len(labels)) if days is None else days % (season or 1)
     systems = [_systems_of(part) for part in summaries]
     rows = []

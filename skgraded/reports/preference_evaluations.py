@@ -91,7 +91,7 @@ def evaluate_preferences(
     codes, query_ids = queries.query_codes(qid, expected="true_pairs")
     if sample_weight is not None:
         weights = door.check_weights(sample_weight, len(codes), "qid", len(query_ids))
-        weights = queries.mean_weights(weights, codes, np.bincount(codes))
+        weights = queries.average_weights(weights, codes, np.bincount(codes))
     values = compute_preference_values(
         true_pairs, predicted_pairs, list(named.values()), discount, prior, items, qid, cycles
     )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.atomic_files import text_or_file
-from skgraded._input.door import RowName, check_weights, column, unmasked
+from skgraded._input.atomic_files import return_or_write
+from skgraded._input.door import RowName, check_weights, column, replace_masked
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
@@ -181,7 +181,7 @@ class Report(Table):
         int, float, bool, NumPy date, or tuple of these.
         """
         report = {**self.to_dict(), "versions": versions()}
-        return text_or_file(json.dumps(report, allow_nan=False, separators=(",", ":")), path)
+        return return_or_write(json.dumps(report, allow_nan=False, separators=(",", ":")), path)
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
@@ -208,7 +208,7 @@ class Report(Table):
         """
         with needs("An HTML page", "jinja2"):
             import jinja2  # noqa: F401
-        return text_or_file(self._page(title).html(), path)
+        return return_or_write(self._page(title).html(), path)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         """Return the text and the table that a notebook shows."""
@@ -296,7 +296,7 @@ def read_field(
     """Convert values to an array in the order of the queries, with one element per query."""
     values = in_query_order(values, name, query_ids, row_labels)
     try:
-        array = np.asarray(unmasked(values), dtype=dtype)
+        array = np.asarray(replace_masked(values), dtype=dtype)
     except (TypeError, ValueError):
         array = column(values, name)  # raises an error that names the row and the value
     if array.shape != query_ids.shape:

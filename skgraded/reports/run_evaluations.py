@@ -13,10 +13,10 @@ import numpy as np
 from skgraded._input import door
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
-from skgraded.datasets.data_structures import NAMES, entries_of
+from skgraded.datasets.data_structures import NAMES, read_entries
 from skgraded.datasets.entries import Entries
-from skgraded.datasets.join import Joined, JudgmentIndex, check_options
-from skgraded.datasets.trec import read_qrels_table, read_run_table, run_names
+from skgraded.datasets.join import Joined, JudgmentIndex, check_join_options
+from skgraded.datasets.trec import choose_run_names, read_qrels_table, read_run_table
 from skgraded.judgments import (
     Judgments,
     Truth,
@@ -101,19 +101,19 @@ def evaluate_runs(
     {'bm25': 1.0, 'dense': 0.5}
     """
     door.check_unjudged_documents(unjudged_documents)
-    check_options(missing, unjudged, ties, identical_ids)
+    check_join_options(missing, unjudged, ties, identical_ids)
     texts = measures if isinstance(measures, (list, tuple)) else [measures]
     if "official" in map(str, texts):
         names = "trec_eval"
     measures = as_measures(measures, names, threshold)
     sources = _name_runs(runs)
     is_path = isinstance(qrels, (str, os.PathLike))
-    judgments = read_qrels_table(qrels) if is_path else entries_of(qrels, "qrels")
+    judgments = read_qrels_table(qrels) if is_path else read_entries(qrels, "qrels")
     if names is None:
         warn_of_other_meanings(measures, judgments.numbers.max())
     evaluations, note = evaluate_each_run(
         judgments,
-        ((name, _read_run(name, run, missing == "count")) for name, run in sources.items()),
+        ((name, _load_run(name, run, missing == "count")) for name, run in sources.items()),
         measures,
         missing=missing,
         fate="count as empty rankings",  # there is no note with missing="skip"
@@ -153,7 +153,7 @@ def evaluate_each_run(
     evaluations, notes = {}, []
     for name, run in runs:
         if identical_ids == "drop":
-            run = run.without_identical_ids()
+            run = run.drop_identical_ids()
         joined = index.join(
             run,
             count_missing=missing == "count",
@@ -215,7 +215,7 @@ def _name_runs(runs: Any) -> Mapping[str, Any]:
         return {"run": runs}
     paths = [os.fspath(run) for run in runs if isinstance(run, (str, os.PathLike))]
     refuse_repeated(paths, "runs")
-    names = run_names(paths)
+    names = choose_run_names(paths)
     return {
         names[os.fspath(run)] if isinstance(run, (str, os.PathLike)) else f"run{i}": run
         for i, run in enumerate(runs, 1)
@@ -243,12 +243,12 @@ def _are_rows(rows: Sequence[Any]) -> bool:
     return all(any(name in row for name in NAMES["query"]) for row in names)
 
 
-def _read_run(name: str, source: Any, allow_empty: bool) -> Entries:
+def _load_run(name: str, source: Any, allow_empty: bool) -> Entries:
     """Read a run from a file, or convert another form; errors name the file or the run."""
     if isinstance(source, (str, os.PathLike)):
         return read_run_table(source, allow_empty=allow_empty)
     try:
-        return entries_of(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
+        return read_entries(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
     except (TypeError, ValueError) as error:
         raise door.add_place(error, f"runs[{name!r}]") from None
 

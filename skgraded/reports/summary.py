@@ -15,7 +15,7 @@ import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import Segments
-from skgraded._input.words import lowest_ids, object_array, order_of, plain_list
+from skgraded._input.words import find_lowest_ids, object_array, order_of, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import has_unequal_weights, refuse_clusters, refuse_different_parts
@@ -142,8 +142,8 @@ def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[Any, .
     if len(lowest) > N_KEPT:
         last = np.partition(values[lowest], N_KEPT - 1)[N_KEPT - 1]
         below, tied = lowest[values[lowest] < last], lowest[values[lowest] == last]
-        lowest = np.append(below, lowest_ids(ids, tied, N_KEPT - len(below)))
-    lowest = lowest_ids(ids, lowest, N_KEPT)
+        lowest = np.append(below, find_lowest_ids(ids, tied, N_KEPT - len(below)))
+    lowest = find_lowest_ids(ids, lowest, N_KEPT)
     lowest = lowest[np.argsort(values[lowest], kind="stable")]
     columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
     rows = [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.queries import query_codes, sorted_positions
+from skgraded._input.queries import query_codes, sort_positions
 from skgraded.stats.intervals import CHECK_LEVEL, check_rng
 
 MOST = 10_000_000  # maximum number of queries; effects that require more are rejected
@@ -88,7 +88,7 @@ def sample_queries(
     if n > len(distinct):
         raise ValueError(f"n is {n}, but query_ids contains only {len(distinct)} distinct queries.")
     drawn = np.random.default_rng(rng).choice(len(distinct), n, replace=False)
-    return distinct[sorted_positions(distinct)[np.sort(drawn)]]
+    return distinct[sort_positions(distinct)[np.sort(drawn)]]
 
 
 def _power(effect: float, n: int, level: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
 from skgraded.datasets import join
-from skgraded.datasets.data_structures import entries_of
+from skgraded.datasets.data_structures import read_entries
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as parse
 from skgraded.measures.base import list_parameters
@@ -64,13 +64,13 @@ class _Evaluator(providers.Evaluator):
     measures: list[IrMeasure]
 
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
-        entries = entries_of(_columns(qrels, IrMeasure.QREL_INPUTS), "qrels")
+        entries = read_entries(_pick_columns(qrels, IrMeasure.QREL_INPUTS), "qrels")
         self._judged = join.JudgmentIndex(entries)
         super().__init__(list(measures), set(plain_list(entries.query_ids)))
 
     def _iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         """Yield the value of each query that is in the qrels and in the run."""
-        entries = entries_of(_columns(run, IrMeasure.RUN_INPUTS), "run", allow_empty=True)
+        entries = read_entries(_pick_columns(run, IrMeasure.RUN_INPUTS), "run", allow_empty=True)
         if len(entries.numbers) == 0:
             return  # no documents were retrieved
         joined = self._judged.join(entries, unjudged_documents="keep")
@@ -82,7 +82,7 @@ class _Evaluator(providers.Evaluator):
                 yield ir_measures.Metric(query_id, each, value)
 
 
-def _columns(source: Any, names: list[str]) -> Any:
+def _pick_columns(source: Any, names: list[str]) -> Any:
     """Return the named columns and ranks of a frame, a mapping, or the list of named tuples."""
     if hasattr(source, "columns"):
         return {name: source[name] for name in (*names, "rank") if name in source.columns}
@@ -110,7 +110,7 @@ def measure(text: str | Measure) -> IrMeasure:
     )
 
 
-def _class_of(name: str, cls: type[Measure]) -> type[Any]:
+def _make_class(name: str, cls: type[Measure]) -> type[Any]:
     params = {
         field: registry.ParamInfo(
             default=None if info.default is MISSING else info.default, desc=field
@@ -127,7 +127,7 @@ def _class_of(name: str, cls: type[Measure]) -> type[Any]:
     return type(name, (IrMeasure,), attributes)
 
 
-_CLASSES = {name: _class_of(name, cls) for name, cls in MEASURES.items()}
+_CLASSES = {name: _make_class(name, cls) for name, cls in MEASURES.items()}
 globals().update({name: cls() for name, cls in _CLASSES.items()})
 # ir_measures.parse_measure can then parse the new names. Existing names are not replaced.
 for _name, _class in _CLASSES.items():

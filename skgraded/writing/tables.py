@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from skgraded._input.atomic_files import written_whole
+from skgraded._input.atomic_files import write_whole
 from skgraded._input.door import whole_number
 from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
@@ -180,7 +180,7 @@ def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
     """Write a frame as CSV without its index, or return the text if `path` is None."""
     if path is None:
         return frame.to_csv(index=False, na_rep="nan")
-    with written_whole(path) as temporary_file:
+    with write_whole(path) as temporary_file:
         frame.to_csv(temporary_file, index=False, na_rep="nan")
     return None
 

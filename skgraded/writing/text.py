@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import plain, printable
+from skgraded._input.words import escape_unprintable, plain
 
 NAME = 48  # characters; longer names are shortened
 NOTED_SHARE = 0.1  # reports mention the share of undefined queries if it is larger
@@ -24,7 +24,7 @@ def label(name: object) -> str:
     if isinstance(name, tuple):  # repr would contain NumPy's types
         name = tuple(map(plain, name))
     text = str(name)
-    return text if text.isprintable() else printable(text)
+    return text if text.isprintable() else escape_unprintable(text)
 
 
 def labels(names: Iterable[Any]) -> list[str]:

@@ -10,7 +10,7 @@ import skgraded as sg
 pa = pytest.importorskip("pyarrow")
 
 from skgraded._input import arrow  # noqa: E402
-from skgraded._input.arrow_strings import keys, marks, texts_of  # noqa: E402
+from skgraded._input.arrow_strings import hash_column, hash_ids, read_texts  # noqa: E402
 from skgraded.judgments import layout_of  # noqa: E402
 
 TEXTS = [  # a view contains up to 12 bytes itself
@@ -60,21 +60,21 @@ def chunked(column):
 
 
 def test_the_keys_of_texts_never_change():
-    assert dict(zip(KEYS, keys(pa.array(list(KEYS))).tolist(), strict=True)) == KEYS
-    assert len(set(keys(pa.array(texts_with_equal_keys())).tolist())) == 1
+    assert dict(zip(KEYS, hash_column(pa.array(list(KEYS))).tolist(), strict=True)) == KEYS
+    assert len(set(hash_column(pa.array(texts_with_equal_keys())).tolist())) == 1
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_texts_have_the_same_keys_and_numbers_in_every_layout(layout):
     column = chunked(LAYOUTS[layout])
-    expected = marks(np.array(column.to_pylist(), dtype=object))
+    expected = hash_ids(np.array(column.to_pylist(), dtype=object))
     assert arrow.mark_rows(arrow.convert_ids(column)).tolist() == expected.tolist()
     as_bytes = pa.array([text.encode() for text in column.to_pylist()], pa.binary())
     assert arrow.mark_rows(arrow.convert_ids(chunked(as_bytes))).tolist() == expected.tolist()
-    assert keys(column).tolist() == expected.tolist()
+    assert hash_column(column).tolist() == expected.tolist()
     texts = column.to_pylist()
     distinct = list(dict.fromkeys(texts))  # in order of first appearance
-    codes, query_ids, counts, _ = texts_of(LAYOUTS[layout]).numbered()
+    codes, query_ids, counts, _ = read_texts(LAYOUTS[layout]).numbered()
     assert codes.tolist() == [distinct.index(text) for text in texts]
     assert query_ids.tolist() == distinct
     assert counts.tolist() == list(map(texts.count, distinct))

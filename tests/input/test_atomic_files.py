@@ -7,7 +7,7 @@ import stat
 import pytest
 
 import skgraded as sg
-from skgraded._input.atomic_files import write_text, written_whole
+from skgraded._input.atomic_files import write_text, write_whole
 
 
 def test_write_text_replaces_the_whole_file_or_nothing(tmp_path):
@@ -20,7 +20,7 @@ def test_write_text_replaces_the_whole_file_or_nothing(tmp_path):
     path.write_text("old")
     with pytest.raises(UnicodeEncodeError):
         write_text("\udc80", path)
-    with pytest.raises(RuntimeError), written_whole(path) as beside:
+    with pytest.raises(RuntimeError), write_whole(path) as beside:
         beside.write_text("half a pa")
         raise RuntimeError
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]

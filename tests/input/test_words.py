@@ -2,7 +2,7 @@
 
 import pytest
 
-from skgraded._input.words import did_you_mean, nearest
+from skgraded._input.words import find_nearest, suggest_name
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,6 @@ from skgraded._input.words import did_you_mean, nearest
     ],
 )
 def test_only_similar_names_are_suggested(word, known, expected):
-    assert nearest(word, known) == expected
+    assert find_nearest(word, known) == expected
     hint = "" if expected is None else f" Did you mean {expected!r}?"
-    assert did_you_mean(word, known) == hint
+    assert suggest_name(word, known) == hint
