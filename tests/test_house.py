@@ -4,7 +4,7 @@ import ast
 import importlib
 import inspect
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import find_spec
@@ -221,6 +221,23 @@ def test_the_docs_mention_every_public_member_of_every_public_class():
         if not member.startswith("_") and member not in words
     }
     assert not unmentioned, "mention them in the docs, or make them private"
+
+
+# Names ---------------------------------------------------------------------------------------------
+
+# Public functions of several modules, and module hooks, share their names.
+SHARED = {"__getattr__", "eval_metric", "evaluate", "evaluate_per_query", "measure", "objective"}
+
+
+def test_no_two_functions_or_classes_share_a_name():
+    places = defaultdict(list)
+    for path in files():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name not in SHARED:
+                places[node.name.strip("_")].append(f"{module_of(path)}.{node.name}")
+    # Overloads are in one module.
+    shared = [names for names in places.values() if len(set(names)) > 1]
+    assert not shared, "give them names of their own; leading underscores make no difference"
 
 
 # Warnings point at the line of the user -----------------------------------------------------------

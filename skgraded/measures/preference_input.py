@@ -61,7 +61,7 @@ def read_pairs(pairs: Any, name: str) -> list[Pair]:
     """Convert pairs to a list of tuples (preferred, other) of hashable items."""
     read: list[Pair] = []
     seen: dict[Hashable, None] = {}
-    for row, pair in enumerate(_list_rows(pairs, name)):
+    for row, pair in enumerate(_list_pairs(pairs, name)):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ValueError(
                 f"Argument {name} must contain pairs (preferred, other), but row {row} is "
@@ -79,7 +79,7 @@ def read_pairs(pairs: Any, name: str) -> list[Pair]:
     return read
 
 
-def _list_rows(pairs: Any, name: str) -> list[Any]:
+def _list_pairs(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
     refuse_damaged(pairs, f"Argument {name}")
     frame = frame_of(pairs)

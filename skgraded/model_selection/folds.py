@@ -169,14 +169,14 @@ def ranker_on_rows(
     warn_of_grades_from_1(judgments)
     warn_of_row_ids(judgments.sizes)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
-    removed, dropped = _columns_to_remove(ranker, table, [passed, *QuerySource.of_splitter(cv)])
+    removed, dropped = _assign_columns(ranker, table, [passed, *QuerySource.of_splitter(cv)])
     features = without_columns(table, removed)
     return RankerOnRows(
         ranker, table, removed, dropped, features, y, judgments, weights, response_method
     )
 
 
-def _columns_to_remove(
+def _assign_columns(
     ranker: Any, table: Any, sources: list[QuerySource]
 ) -> tuple[list[TableColumn], list[str | int]]:
     """Return the columns to remove from X, and the columns that a QueryRanker drops instead.
