@@ -36,6 +36,10 @@ def draw_systems(rng):
             values = {name: arrange(column) for name, column in systems["A"].per_query.items()}
         values["AP"][rng.random(n) < share] = np.nan
         systems[system] = evaluation(values, weights=weights)
+    if "C" in systems and rng.random() < 0.2:  # A and B lead; C is better than A where both are low
+        values = common + np.where(common < np.median(common), 0.05, np.nan)
+        pairs = {"A": common, "B": rng.permutation(common), "C": values}
+        systems = {name: evaluation({"AP": column, "RR": column}) for name, column in pairs.items()}
     if rng.random() < 0.3:
         systems["B"] = systems["B"].take(rng.permutation(n))
     return systems
