@@ -175,9 +175,9 @@ def compare_judges(
     -----
     UserWarning
         If a judge and the truth seem to use different scales: the highest grades differ by a factor
-        of two or more, or one range of grades is the other, shifted by at least 1. Also if two
-        arguments are pandas objects with the same row labels in a different order, and as in
-        `compare`, under the grades of each judge.
+        of two or more, or one range of grades is the other, shifted by at least 1. Also if κ or τ_b
+        is nan; if two arguments are pandas objects with the same row labels in a different order;
+        and as in `compare`, under the grades of each judge.
 
     Notes
     -----
@@ -237,8 +237,9 @@ def compare_judges(
         statistics = _compare_labels(x, y, query[both], weights, level, is_ordinal)
         counts = {"n_shared": len(x), "only_truth": only_truth, "only_judge": only_judge}
         labels.append({"judge": judge, **counts, **statistics})
-        reasons = _why_nan(statistics, shared)
-        _warn_of_scales({name: grades[name] for name in (judge, truth)}, reasons)
+        notes = _describe_scales({name: grades[name] for name in (judge, truth)})
+        if notes := notes + _explain_nan(judge, statistics, shared):
+            warn_user(" ".join(notes))
     boards = []
     if scores:
         is_seed = isinstance(rng, (int, np.integer))
@@ -329,23 +330,25 @@ def _compare_labels(
     }
 
 
-def _why_nan(statistics: dict[str, float], shared: np.ndarray) -> str:
-    """Return sentences on values that are nan, given the distinct grades of shared documents."""
-    fractions, reasons = shared[shared != np.rint(shared)], ""
+def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -> list[str]:
+    """Explain which values are nan, given the distinct grades of the shared documents."""
+    fractions, reasons = shared[shared != np.rint(shared)], {}
     if np.isnan(statistics["kappa"]):
-        why = "all shared documents have the same grade"
+        reasons["kappa"] = "all shared documents have the same grade"
         if len(fractions):
-            why = f"the grade {fractions[0]:g} is not an integer"
+            reasons["kappa"] = f"the grade {fractions[0]:g} is not an integer"
         elif len(shared) > MOST_GRADES:
-            why = f"there are more than {MOST_GRADES:,} different grades"
-        reasons += f" kappa is nan, because {why}."
+            reasons["kappa"] = f"there are more than {MOST_GRADES:,} different grades"
     if np.isnan(statistics["tau_b"]):
-        reasons += " tau_b is nan, because one side gave all shared documents the same grade."
-    return reasons
+        reasons["tau_b"] = "one side gave all shared documents the same grade"
+    return [
+        f"{name} of y_judges[{judge!r}] is nan, because {reason}."
+        for name, reason in reasons.items()
+    ]
 
 
-def _warn_of_scales(grades: Arrays, reasons: str) -> None:
-    """Warn if the grades of a judge and of the truth seem to have different scales.
+def _describe_scales(grades: Arrays) -> list[str]:
+    """Report that the grades of a judge and of the truth seem to have different scales.
 
     A judge with a single grade shows no scale.
     """
@@ -355,7 +358,7 @@ def _warn_of_scales(grades: Arrays, reasons: str) -> None:
     is_shifted = abs(shift) >= 1 and np.isclose(low - true_low, shift)
     is_scaled = max(high, true_high) >= 2 * min(high, true_high)
     if low == high or true_low == true_high or not (is_shifted or is_scaled):
-        return
+        return []
     judge, truth = (f"y_judges[{name!r}]" for name in grades)
     judge_range, true_range = (
         f"grades from {first:g} to {last:g} (grade {last:g}: "
@@ -364,11 +367,11 @@ def _warn_of_scales(grades: Arrays, reasons: str) -> None:
     )
     step = f"{judge} {'-' if shift > 0 else '+'} {abs(shift):g}"
     conversion = step if is_shifted else f"np.rint({judge} * {true_high / high:g})"
-    warn_user(
+    return [
         f"{judge} has {judge_range}, but the truth, {truth}, has {true_range}. exact, kappa, alpha "
         f"and bias compare these numbers. If the scales differ, convert one of them, for example "
-        f"with {conversion}.{reasons}"
-    )
+        f"with {conversion}."
+    ]
 
 
 def _count_grades(grades: np.ndarray, of_judges: Arrays) -> pandas.DataFrame:

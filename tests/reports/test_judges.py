@@ -231,7 +231,8 @@ def test_compare_judges_accepts_group_sizes_and_rows_in_any_order():
 def test_real_grades_have_interval_alpha_and_no_kappa():
     judges, scores, qid = grades_and_scores()
     judges = {"human": judges["human"], "real": judges["j0"] * 0.7 + 0.1, "whole": judges["j1"]}
-    report = sg.compare_judges(judges, scores, qid=qid, rng=0)
+    with pytest.warns(UserWarning, match=r"^kappa of y_judges\['real'\] is nan, because .* 0.1 is"):
+        report = sg.compare_judges(judges, scores, qid=qid, rng=0)
     labels = report.labels().set_index("judge")
     assert labels.loc["real", ["kappa", "kappa_low", "kappa_high", "kappa_weighted"]].isna().all()
     x, y = judges["human"], judges["real"]
@@ -267,15 +268,21 @@ def test_a_judge_on_another_scale_causes_one_warning(convert, parts):
 
 def test_similar_ranges_and_single_grades_are_no_other_scale(recwarn):
     human = np.tile([0, 1, 2, 3], 6)
-    others = [np.minimum(human, 2), np.maximum(human, 1), human / 2 + 0.5, human + 0.5, human * 0]
+    others = [np.minimum(human, 2), np.maximum(human, 1)]
     judges = {str(i): grades for i, grades in enumerate(others)}
     sg.compare_judges({"human": human, **judges}, group=[4] * 6)
     assert not recwarn
+    for other in (human / 2 + 0.5, human + 0.5):
+        with pytest.warns(UserWarning, match="^kappa of .* the grade 0.5 is not an integer.$"):
+            sg.compare_judges({"human": human, "half": other}, group=[4] * 6)
+    with pytest.warns(UserWarning, match="^tau_b of .* one side gave"):
+        sg.compare_judges({"human": human, "zero": human * 0}, group=[4] * 6)
 
 
 def test_many_distinct_integer_grades_are_measurements():
     human = np.random.default_rng(0).integers(0, 10**15, 1200).astype(float)
-    report = sg.compare_judges({"human": human, "model": human[::-1]}, group=[100] * 12)
+    with pytest.warns(UserWarning, match="^kappa of .* more than 1,000 different grades.$"):
+        report = sg.compare_judges({"human": human, "model": human[::-1]}, group=[100] * 12)
     (row,) = report.labels().to_dict("records")
     observed = ((human - human[::-1]) ** 2).mean()
     # Both judges give each of 1200 grades once, so the sum over all pairs is 4 times as large.
@@ -286,7 +293,8 @@ def test_many_distinct_integer_grades_are_measurements():
 def test_constant_grades_have_no_rank_correlation():
     ones = np.ones(12)
     judges = {"human": ones, "same": ones, "other": np.zeros(12)}
-    labels = sg.compare_judges(judges, group=[3] * 4).labels().set_index("judge")
+    with pytest.warns(UserWarning, match="^(kappa of .* same grade. )?tau_b of .* one side"):
+        labels = sg.compare_judges(judges, group=[3] * 4).labels().set_index("judge")
     assert labels["exact"].tolist() == [1, 0] and labels["tau_b"].isna().all()
     assert labels.loc["same", ["kappa", "alpha", "kappa_weighted"]].isna().all()
     assert labels["kappa"]["other"] == 0
