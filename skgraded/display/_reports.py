@@ -17,7 +17,7 @@ from skgraded.measures import Measure
 from skgraded.measures.parsing import Measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import evaluated_name
+from skgraded.reports.report import check_kind, evaluated_name
 from skgraded.stats.paired_samples import count_outcomes
 from skgraded.writing.columns import list_rows, select_rows, swap_systems
 from skgraded.writing.text import interval_text, percent_text, signed
@@ -26,8 +26,9 @@ MARKERS = "os^Dv*Pph8"
 MOST_ROWS = 24  # maximum number of pairs drawn
 
 
-def refuse_segments(comparison: Comparison) -> None:
-    """Raise a ValueError if a comparison has segments, whose rows a plot could not distinguish."""
+def check_comparison(comparison: Comparison) -> None:
+    """Refuse other objects, and segments, whose rows a plot could not distinguish."""
+    check_kind(comparison, Comparison, "comparison")
     if comparison.segments is not None:
         raise ValueError("comparison must not have segments: call compare without by=.")
 
@@ -144,6 +145,8 @@ class IntervalDisplay(Display):
             If the input is invalid, or if matplotlib is not installed.
         """
         names, reports = _base.split_systems(evaluations, name)
+        for report in reports:
+            check_kind(report, Evaluation, "evaluations")
         shown = measure_names(measures, list(reports[0].per_query))
         tables = [report.summary(level).set_index("measure").loc[shown] for report in reports]
         means, low, high = (
@@ -188,7 +191,7 @@ class IntervalDisplay(Display):
         ValueError, TypeError, ImportError
             If the input is invalid, or if matplotlib is not installed.
         """
-        refuse_segments(comparison)
+        check_comparison(comparison)
         shown = measure_names(measures, comparison.measures)
         # The pairs have the same order for each measure.
         tables = [
@@ -365,7 +368,7 @@ class QueryDifferenceDisplay(Display):
         ValueError, TypeError, ImportError
             If the input is invalid, or if matplotlib is not installed.
         """
-        refuse_segments(comparison)
+        check_comparison(comparison)
         rows, name = comparison.rows, evaluated_name(measure, comparison.measures)
         is_match = rows["measure"] == name
         for key, value in (("system", system), ("baseline", baseline)):
@@ -503,6 +506,7 @@ class PositionBiasDisplay(Display):
         ValueError, TypeError, ImportError
             If the input is invalid, or if matplotlib is not installed.
         """
+        check_kind(bias, PositionBias, "bias")
         table = bias.to_frame()
         return cls(
             table["examination"],

@@ -69,6 +69,13 @@ ROWS = [
         ValueError,
         "one of the evaluated measures NDCNG@5, AP; got RR",
     ),
+    (
+        lambda: sg.PositionBiasDisplay.from_bias([1, 0.5]),
+        TypeError,
+        "^bias must have the type PositionBias; got list",
+    ),
+    (lambda: INTERVAL.from_comparison(reports()), TypeError, "^comparison must have .* got dict"),
+    (lambda: INTERVAL.from_evaluations([1]), TypeError, "^evaluations must have .* got list"),
     # arrays of the constructors
     (
         lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]),
