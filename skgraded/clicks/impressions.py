@@ -27,7 +27,7 @@ def read_positions(position: ArrayLike) -> np.ndarray:
         places,
         (places >= 1) & (places <= MAX_POSITION) & (places == np.floor(places)),
         f"position must contain integers from 1 to {MAX_POSITION:,}",
-        " If positions start at 0, pass position + 1." * bool(places.min() == 0),
+        " If positions start at 0, pass position + 1." if places.min() == 0 else "",
     )
     return places.astype(np.int64) - 1
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,7 +21,7 @@ from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
-from skgraded.writing.text import undefined_note, utf8
+from skgraded.writing.text import shorten_text, undefined_note, utf8
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from skgraded.reports.summary import Summary
 
 
-MAX_ROWS, MAX_TEXT = 40, 1000  # rows and characters that a notebook shows
+MAX_ROWS = 40  # rows that a notebook shows
 
 
 def means_rows(
@@ -217,7 +216,7 @@ class Report(Table):
     def _repr_html_(self) -> str:
         words, frame = self._in_notebook()
         table = frame.to_html(index=False, max_rows=MAX_ROWS, float_format="{:.4f}".format)
-        words = escape(shorten(words, MAX_TEXT, placeholder=" …"))
+        words = escape(shorten_text(words))
         return utf8(
             f'<div class="skgraded-report" style="overflow-x: auto"><p>{words}</p>{table}</div>'
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from textwrap import shorten
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ from skgraded.measures import Measure, as_measures
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures, warn_of_other_meanings
 from skgraded.reports.evaluating import evaluate_judgments, warn_of_grades_from_1
 from skgraded.reports.evaluation import Evaluation
+from skgraded.writing.text import shorten_text
 
 
 def evaluate_runs(
@@ -129,9 +129,6 @@ def evaluate_runs(
     return evaluations
 
 
-MAX_NOTE = 1000  # characters of the note on the queries of all runs
-
-
 def evaluate_each_run(
     judgments: Entries,
     runs: Iterable[tuple[str, Entries]],
@@ -187,7 +184,7 @@ def evaluate_each_run(
             raise ValueError(notes[-1][1])
         del run, joined  # free the memory of large runs
     notes.sort(key=itemgetter(0), reverse=True)  # the run with most missing queries first
-    return evaluations, shorten(" ".join(text for _, text in notes), MAX_NOTE, placeholder=" …")
+    return evaluations, shorten_text(" ".join(text for _, text in notes))
 
 
 def evaluate_joined(

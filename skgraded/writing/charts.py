@@ -17,7 +17,8 @@ def forest(
 ) -> dict[str, Any]:
     """Return a forest plot of the differences in ranked rows, on an axis that contains 0."""
     n_rows, rows = len(rows["system"]), select_rows(rows, slice(MAX_INTERVALS))
-    note = f"The first {MAX_INTERVALS} of {n_rows} pairs are shown." * (n_rows > MAX_INTERVALS)
+    is_cut = n_rows > MAX_INTERVALS
+    note = f"The first {MAX_INTERVALS} of {n_rows} pairs are shown." if is_cut else ""
     ends = np.concatenate([rows[name] for name in ("difference", "ci_low", "ci_high")])
     ends = ends[np.isfinite(ends)]
     ticks, digits = _ticks(float(ends.min(initial=0)), float(ends.max(initial=0)))

@@ -88,9 +88,9 @@ class EvaluationPage:
 
 
 def _means_table(frame: pandas.DataFrame, level: float) -> PageTable:
-    by_segment = "segment" in frame
+    queries = "the queries of each segment" if "segment" in frame else "queries"
     caption = (
-        f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
+        f"Means over {queries} with "
         f"{text.percent_text(level)} intervals (Student's t). Defined: number of queries in the "
         "mean. Undefined: number of queries for which the measure is undefined; those that count as "
         "0 or 1 are in both numbers."

@@ -119,10 +119,11 @@ def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> s
         return f"{claim}: too few queries with a value."
     means = f"{text.fixed(row['mean'])} against {text.fixed(row['baseline_mean'])}"
     interval = text.level_interval((row["ci_low"], row["ci_high"]), level)
-    p_adjusted = row["p_adjusted"]
-    p_text = text.p_text(text.Bound(p_adjusted) if row["p_is_bound"] else p_adjusted)
-    sign = "= " if p_text[0].isdigit() else ""
-    p = f", p {sign}{p_text}{correction}" * is_tested
+    p = ""
+    if is_tested:
+        p = row["p_adjusted"]
+        p = text.p_text(text.Bound(p) if row["p_is_bound"] else p)
+        p = f", p {'= ' if p[0].isdigit() else ''}{p}{correction}"
     outcomes = ", ".join(
         [
             counted(row["wins"], "win", "wins"),

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.words import escape_unprintable, plain
 
-NAME = 48  # characters; longer names are shortened
+NAME, TEXT = 48, 1000  # characters; longer names and notes are shortened
 NOTED_SHARE = 0.1  # reports mention the share of undefined queries if it is larger
 DIGITS = 4  # decimals of all values in tables, sentences and pages
 
@@ -40,6 +41,11 @@ def shortened(name: object, width: int = NAME) -> str:
     return f"{text[: width - width // 3 - 1]}…{text[-(width // 3) :]}"
 
 
+def shorten_text(text: str) -> str:
+    """Shorten a note to at most `TEXT` characters by replacing its end with "…"."""
+    return shorten(text, TEXT, placeholder=" …")
+
+
 def utf8(text: str) -> str:
     """Escape lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "backslashreplace").decode()
@@ -60,7 +66,7 @@ def undefined_note(n_undefined: Mapping[str, int], n_queries: int) -> str:
     shares = {n / max(n_queries, 1) for n in n_undefined.values()}
     if not shares or max(shares) <= NOTED_SHARE:
         return ""
-    up_to = "up to " * (len(shares) > 1)
+    up_to = "up to " if len(shares) > 1 else ""
     return f"undefined for {up_to}{percent_text(round(max(shares), 3))} of the queries"
 
 
