@@ -9,6 +9,7 @@ svmlight file without qid also needs --group, a file with the sizes of the conse
 """
 
 import argparse
+import textwrap
 import time
 
 import lightgbm as lgb
@@ -149,9 +150,11 @@ def main():
     print_table(
         f"on {len(np.unique(qid))} test queries", {name: ev.mean() for name, ev in reports.items()}
     )
+    learned = {name: reports[name] for name in ("grid search", "early stopping")}
+    print("\n" + textwrap.fill(sg.compare(learned, rng=0).sentences()[0], 80))
     name = MEASURES[0].name
     n_undefined = reports["early stopping"].n_undefined[name]
-    print(f"queries without a relevant document, which count as 0: {n_undefined}")
+    print(f"\nqueries without a relevant document, which count as 0: {n_undefined}")
 
     defined = ~reports["early stopping"].undefined[name]
     print("\nthe five worst queries with relevant documents, with early stopping")

@@ -40,6 +40,7 @@ def test_quickstart_finds_rankers_that_are_better_than_chance():
     np.testing.assert_allclose(rows["all scores equal"], rows["random scores"], atol=0.1)
     for learned in ("grid search", "early stopping"):
         assert np.all(np.subtract(rows[learned], rows["all scores equal"]) > 0.1)
+    assert re.search("early stopping .* NDCNG@10: .* over 20 queries", " ".join(output.split()))
     worst = output.split("with early stopping\n")[1].splitlines()
     assert len(worst) == 1 + 5
 
