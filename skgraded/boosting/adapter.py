@@ -17,7 +17,7 @@ from skgraded.boosting.rows import Queries, Rows
 from skgraded.boosting.stopping import StoppingState
 
 
-def adapter_of(estimator: Any, *, grades_are_gains: bool = False) -> "Adapter":
+def make_adapter(estimator: Any, *, grades_are_gains: bool = False) -> "Adapter":
     """Return the adapter for an estimator or, for a pipeline, the adapter for its last step.
 
     For an unknown model, return the generic `Adapter`.
@@ -67,7 +67,7 @@ class Adapter:
 
     # The whole estimator -------------------------------------------------------------------------
 
-    def readable(self, X: Any) -> Any:
+    def convert(self, X: Any) -> Any:
         """Convert `X` to a form that the whole estimator can read; any pipeline reads `X` itself."""
         return self._convert(X) if self.whole is self.estimator else X
 
@@ -174,7 +174,7 @@ class Adapter:
             "stopping, if it has any."
         )
 
-    def without_observers(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+    def remove_observers(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return the fit arguments without callbacks that run after a round.
 
         These may read values of validation queries, as Optuna's callbacks for pruning do.
@@ -199,7 +199,7 @@ class Adapter:
         """Return an unfitted copy of the estimator."""
         return clone(self.estimator, safe=False)
 
-    def _fit_arguments(self, rows: Rows) -> dict[str, Any]:
+    def _make_fit_arguments(self, rows: Rows) -> dict[str, Any]:
         """Return the fit arguments, except X and y, in the form that the estimator expects."""
         arguments: dict[str, Any] = dict(rows.by_row)
         if self.query_argument is not None:
@@ -213,7 +213,7 @@ class Adapter:
 
     def _train(self, model: Any, labels: np.ndarray, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit and return `model`."""
-        return model.fit(rows.X, labels, **fit_params | self._fit_arguments(rows))
+        return model.fit(rows.X, labels, **fit_params | self._make_fit_arguments(rows))
 
     def _fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator on all rows."""
@@ -235,7 +235,7 @@ class BoosterAdapter(Adapter):
     # Values of parameters that select a booster that modifies the trees of earlier rounds:
     changing: Mapping[str, Collection[str]] = {}
 
-    def _with_callback(self, fit_params: dict[str, Any], callback: Any) -> dict[str, Any]:
+    def _add_callback(self, fit_params: dict[str, Any], callback: Any) -> dict[str, Any]:
         """Return the fit arguments with a callback after those that the user passes."""
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
 

@@ -61,8 +61,8 @@ class _CatBoostAdapter(BoosterAdapter):
         "use_best_model",
     )
 
-    def _fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        arguments = super()._fit_arguments(rows)
+    def _make_fit_arguments(self, rows: Rows) -> dict[str, Any]:
+        arguments = super()._make_fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             del arguments[WEIGHT]  # YetiRank, the default objective, ignores row weights
             arguments["group_weight"] = np.repeat(rows.query_weights, np.asarray(rows.sizes))
@@ -86,11 +86,11 @@ class _CatBoostAdapter(BoosterAdapter):
         fit_params: dict[str, Any],
     ) -> Any:
         """Fit a copy of the estimator; one object serves as eval_metric and stopping callback."""
-        arguments = self._fit_arguments(training)
+        arguments = self._make_fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _ScoreObserver(state, add_round, 4 * float(weights.max()))
         model = self._copy(STOPPING, eval_metric=metric)
-        arguments = self._with_callback(fit_params, metric) | arguments
+        arguments = self._add_callback(fit_params, metric) | arguments
         arguments["eval_set"] = self._make_pool(validation, metric.mark, fit_params)
         arguments |= {"use_best_model": True, "metric_period": 1}
         model.fit(training.X, training.grades, **arguments)
@@ -262,7 +262,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
             if np.array_equal(labels, target):
                 scores = np.asarray(approxes[0] if len(approxes) == 1 else np.transpose(approxes))
                 judgments = cache_judgments(labels, target, sizes, weight)
-                return self.means(judgments, scores)[0], 1.0
+                return self.compute_means(judgments, scores)[0], 1.0
         if not self._has_warned:
             self._has_warned = True
             warn_user(

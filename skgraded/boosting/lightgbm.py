@@ -127,14 +127,14 @@ class _LGBMAdapter(BoosterAdapter):
             model.set_params(metric="None")
         return model, grades
 
-    def _fit_arguments(self, rows: Rows) -> dict[str, Any]:
+    def _make_fit_arguments(self, rows: Rows) -> dict[str, Any]:
         longest = 0 if rows.sizes is None else rows.sizes.max()
         if longest > LONGEST_QUERY and self._objective == "lambdarank":
             raise ValueError(
                 f"A query has {longest} rows, but LightGBM's lambdarank accepts at most "
                 f"{LONGEST_QUERY}: use LGBMRanker(objective=skgraded.lightgbm.objective('ndcg'))."
             )
-        return super()._fit_arguments(rows)
+        return super()._make_fit_arguments(rows)
 
     def _fit_stopped(
         self,
@@ -160,15 +160,15 @@ class _LGBMAdapter(BoosterAdapter):
         stop_if_over.order = stop.order + 1  # type: ignore[attr-defined]  # LightGBM sorts callbacks
         model, labels = self._copy_for(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
-        arguments = self._with_callback(self._with_callback(fit_params, stop), stop_if_over)
-        arguments |= self._fit_arguments(training)
-        arguments |= self._validation_arguments(validation)
+        arguments = self._add_callback(self._add_callback(fit_params, stop), stop_if_over)
+        arguments |= self._make_fit_arguments(training)
+        arguments |= self._make_validation_arguments(validation)
         model.fit(training.X, labels, eval_metric=measure, **arguments)
         # Set the best round even if a callback passed by the user stopped the training.
         model.booster_.best_iteration = state.best_round
         return model
 
-    def _validation_arguments(self, validation: Rows) -> dict[str, Any]:
+    def _make_validation_arguments(self, validation: Rows) -> dict[str, Any]:
         """Return the fit arguments that specify the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
         # Without the copy, LightGBM could mistake the validation set for the training set.
@@ -259,7 +259,7 @@ class _LightGBMMetric(BoostingMetric):
         """Return the values of the measures; the arguments may also be (preds, dataset)."""
         judgments, preds = _read_arguments(y_true, y_pred, weight, group)
         _refuse_distributed(self, preds)
-        return self.results(self.means(judgments, preds))
+        return self.format_results(self.compute_means(judgments, preds))
 
 
 # The ids of the prediction arrays that belong to training on a single machine. A Booster has one
@@ -406,7 +406,7 @@ class _LightGBMObjective(Objective):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return gradients and hessians; the arguments may also be (preds, dataset)."""
         _refuse_bagging(getattr(y_pred, "params", {}))
-        return self.gradients(*_read_arguments(y_true, y_pred, weight, group))
+        return self.compute_gradients(*_read_arguments(y_true, y_pred, weight, group))
 
 
 def _refuse_bagging(params: Mapping[str, Any]) -> None:

@@ -28,12 +28,12 @@ class BoostingMetric:
     def __repr__(self) -> str:
         return f"{self.factory}({self.names[0] if self._is_single else self.names!r})"
 
-    def results(self, values: list[float]) -> tuple[Any, ...] | list[tuple[Any, ...]]:
+    def format_results(self, values: list[float]) -> tuple[Any, ...] | list[tuple[Any, ...]]:
         """Return a list of (name, value, *direction) tuples, or one tuple for a single measure."""
         results = [(*pair, *self.direction) for pair in zip(self.names, values, strict=True)]
         return results[0] if self._is_single else results
 
-    def means(self, judgments: Judgments, preds: ArrayLike) -> list[float]:
+    def compute_means(self, judgments: Judgments, preds: ArrayLike) -> list[float]:
         """Return the mean of each measure."""
         scores = read_predictions(preds, judgments.n_rows)
         means = compute_means(self.measures, judgments, scores)
@@ -42,7 +42,7 @@ class BoostingMetric:
                 _refuse_undefined(measure)
         return means
 
-    def sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
+    def compute_sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
         """Return three rows: sums of weighted values, weights, and weights of defined queries."""
         scores = read_predictions(preds, judgments.n_rows)
         all_values = score_queries(self.measures, judgments, scores)
@@ -55,7 +55,7 @@ class BoostingMetric:
             sums[2, i] = weights[defined].sum()
         return sums
 
-    def means_of_sums(self, sums: np.ndarray) -> list[float]:
+    def combine_sums(self, sums: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; `sums` is the total of all workers."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
             if not defined > 0:

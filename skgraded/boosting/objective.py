@@ -48,13 +48,15 @@ class Objective:
         shown = [f", {field.name}={getattr(self, field.name)}" for field in settings[1:]]
         return f"objective({self.measure.name!r}{''.join(shown)})"
 
-    def gradients(self, judgments: Judgments, preds: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    def compute_gradients(
+        self, judgments: Judgments, preds: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the first and second derivatives per row, multiplied by the query weights.
 
         Both arrays contain finite 32-bit floats, clipped to half the largest 32-bit float.
         """
         scores, layout = read_predictions(preds, judgments.n_rows), layout_of(judgments)
-        order, codes = layout.remember("swaps", lambda: _shuffled(layout))
+        order, codes = layout.remember("swaps", lambda: _shuffle_rows(layout))
         plan = prepare(self.measure, layout).plan
         gradients = np.empty(judgments.n_rows, dtype=np.float32)
         hessians = np.empty_like(gradients)
@@ -97,7 +99,7 @@ def is_trainable(measure: Measure) -> bool:
     return plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
 
 
-def _shuffled(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
+def _shuffle_rows(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     """Return row positions and grade codes, sorted by query and shuffled within each query."""
     # Without shuffling, ties would be ranked in row order, which is often the order of the grades.
     random_keys = np.random.default_rng(0).random(layout.n_rows)

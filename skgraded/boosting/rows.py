@@ -52,7 +52,7 @@ class Rows:
         X = take_rows(self.X, rows)
         return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
 
-    def joined(self, other: Self) -> Self:
+    def join(self, other: Self) -> Self:
         """Return the rows of `self` followed by those of `other`; missing weights become 1."""
         by_row = {
             name: np.concatenate(

@@ -45,7 +45,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
         model = self._copy()
         most = model.max_iter
         model.set_params(warm_start=True, **self.without_stopping)
-        arguments = fit_params | self._fit_arguments(training)
+        arguments = fit_params | self._make_fit_arguments(training)
         while not state.is_over:
             model.max_iter = min(most, state.over_at)
             model.fit(training.X, training.grades, **arguments)

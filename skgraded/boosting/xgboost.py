@@ -66,8 +66,8 @@ class _XGBAdapter(BoosterAdapter):
             model.set_params(ndcg_exp_gain=False)
         return model, grades
 
-    def _fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        arguments = super()._fit_arguments(rows)
+    def _make_fit_arguments(self, rows: Rows) -> dict[str, Any]:
+        arguments = super()._make_fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             arguments[WEIGHT] = rows.query_weights
         return arguments
@@ -189,8 +189,8 @@ class _XGBoostMetric(BoostingMetric):
             )
         self._refuse_minimization()
         if xgb.collective.get_world_size() > 1:
-            return self.results(self._means_of_workers(dmatrix, preds))
-        return self.results(self.means(_read_judgments(dmatrix), preds))
+            return self.format_results(self._average_workers(dmatrix, preds))
+        return self.format_results(self.compute_means(_read_judgments(dmatrix), preds))
 
     def _refuse_minimization(self) -> None:
         """Raise a ValueError if a callback of the current training would minimize a measure."""
@@ -211,14 +211,14 @@ class _XGBoostMetric(BoostingMetric):
                     f"skgraded.xgboost.EarlyStopping(rounds={callback.rounds})]."
                 )
 
-    def _means_of_workers(self, dmatrix: xgb.DMatrix, preds: np.ndarray) -> list[float]:
+    def _average_workers(self, dmatrix: xgb.DMatrix, preds: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; every worker must call this method."""
         # XGBoost itself would compute the unweighted mean of the workers' means (xgboost#8475).
         # Failed workers also call allreduce, or the others would hang.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
-                sums = self.sums(_read_judgments(dmatrix), preds)
+                sums = self.compute_sums(_read_judgments(dmatrix), preds)
             except (ValueError, TypeError) as raised:
                 error = raised
         shared = np.append(sums.ravel(), float(error is not None))
@@ -229,7 +229,7 @@ class _XGBoostMetric(BoostingMetric):
             raise ValueError(
                 f"Metric {self} failed on {n_errors:.0f} of the workers: see the workers' errors."
             )
-        return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
+        return self.combine_sums(np.reshape(sums_of_all, sums.shape))
 
 
 def _read_judgments(dmatrix: xgb.DMatrix) -> Judgments:
@@ -383,6 +383,6 @@ class _XGBoostObjective(Objective):
                 f"Pass {self!r} to xgb.train(…, obj=…) or xgb.cv, because XGBoost's estimators do "
                 "not pass queries to an objective."
             )
-        gradients, hessians = self.gradients(_read_judgments(dmatrix), preds)
+        gradients, hessians = self.compute_gradients(_read_judgments(dmatrix), preds)
         hessians *= 2.0
         return gradients, hessians

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.door import check_grades, check_scores, check_unjudged_documents
-from skgraded._input.query_source import QuerySource, warn_of_split_queries
 from skgraded.display import _base
 from skgraded.display._base import COLORS, Display, Style, name_text
 from skgraded.judgments import Judgments, as_judgments, layout_of, without_unjudged
 from skgraded.measures import MuAP, curves
 from skgraded.measures.parsing import Measures
-from skgraded.model_selection.scorer import check_response_method, document_scores
+from skgraded.model_selection.query_source import QuerySource, warn_of_split_queries
+from skgraded.model_selection.scorer import check_response_method, score_documents
 
 LINESTYLES = ("-", "--", "-.", ":")
 MOST_MARKED = 12  # maximum number of markers per curve
@@ -96,7 +96,7 @@ class CurveDisplay(Display):
         if group is None:
             layout = layout_of(judgments)
             warn_of_split_queries(estimator, X, source, judgments.query_ids, layout)
-        scores = document_scores(estimator, X, response_method)
+        scores = score_documents(estimator, X, response_method)
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(judgments, scores, name=name, ax=ax, **kwargs)
 

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from skgraded._input.query_source import TornQueryWarning
 from skgraded.model_selection.cross_evaluating import cross_evaluate
+from skgraded.model_selection.query_source import TornQueryWarning
 from skgraded.model_selection.ranker import QueryRanker
 from skgraded.model_selection.scorer import make_ranking_scorer
 

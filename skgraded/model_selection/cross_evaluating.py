@@ -17,7 +17,7 @@ from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import find_undefined, score_queries
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
-from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
+from skgraded.model_selection.folds import RankerOnRows, check_cross_validation, run_in_parallel
 from skgraded.reports.evaluating import read_clusters
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenate
@@ -120,17 +120,19 @@ def cross_evaluate(
 
     measures = as_measures(measures)
     check_error_score(error_score, progress)
-    data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
+    data = check_cross_validation(
+        ranker, X, y, measures, qid, group, sample_weight, cv, response_method
+    )
     cluster = None if clusters is None else read_clusters(data.judgments, clusters, "y")
-    folds = data.folds(cv, cluster)
+    folds = data.split(cv, cluster)
     settings = error_score, return_estimator
     calls = [delayed(run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
-    runs = in_parallel(calls, n_jobs, progress)
+    runs = run_in_parallel(calls, n_jobs, progress)
     errors = [run.error for run in runs]
     if all(errors):
         raise ValueError(f"All {len(folds)} folds failed. Error in fold 0: {errors[0]}")
     return CrossEvaluation(
-        **_pooled(measures, data, runs, error_score, cluster),
+        **_pool_folds(measures, data, runs, error_score, cluster),
         fit_time=np.array([run.fit_time for run in runs]),
         score_time=np.array([run.score_time for run in runs]),
         errors=errors,
@@ -163,7 +165,7 @@ class FoldRun:
     estimator: Any = None
     error: str | None = None
 
-    def values(
+    def evaluate_queries(
         self, measures: list[Measure], judgments: Judgments, error_score: Any
     ) -> dict[str, np.ndarray]:
         """Return the per-query values of the test rows, which have the given judgments."""
@@ -189,7 +191,7 @@ def run_fold(
         fitted = data.fit(train)
         fitted_at = time.perf_counter()
         run.fit_time = fitted_at - start
-        run.scores = data.scores(fitted, test)
+        run.scores = data.predict_scores(fitted, test)
         run.score_time = time.perf_counter() - fitted_at
         run.estimator = fitted if return_estimator else None
     except Exception as error:
@@ -202,7 +204,7 @@ def run_fold(
 # All folds ---------------------------------------------------------------------------------------
 
 
-def _pooled(
+def _pool_folds(
     measures: list[Measure],
     data: RankerOnRows,
     runs: list[FoldRun],
@@ -210,13 +212,13 @@ def _pooled(
     cluster: np.ndarray | None,
 ) -> dict[str, Any]:
     """Return the values and folds of the tested queries, as arguments for CrossEvaluation."""
-    queries = [data.queries_of(run.test) for run in runs]
+    queries = [data.find_queries(run.test) for run in runs]
     query, fold = (
         np.concatenate(queries),
         np.repeat([run.fold for run in runs], list(map(len, queries))),
     )
     values = concatenate(
-        [run.values(measures, data.judgments_of(run.test), error_score) for run in runs]
+        [run.evaluate_queries(measures, data.judge(run.test), error_score) for run in runs]
     )
     failed = [run for run in runs if run.error is not None]
     if failed:
@@ -238,7 +240,7 @@ def _pooled(
         "undefined": {
             measure.name: find_undefined(measure, data.judgments)[tested] for measure in measures
         },
-        "weights": data.weights_of(tested),
+        "weights": data.select_weights(tested),
         "clusters": None if cluster is None else cluster[tested],
         "tests": Tests(position, fold, values) if is_repeated else None,
     }

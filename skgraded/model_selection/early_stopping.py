@@ -14,7 +14,7 @@ from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, judge_rows
 from skgraded.boosting.stopping import StoppingState
 from skgraded.measures import Measure
-from skgraded.model_selection.folds import splits_of_queries
+from skgraded.model_selection.folds import split_queries
 from skgraded.model_selection.rounds import JointRounds
 
 MANY_FOLDS = 20  # more folds than this trigger a warning: other libraries count rounds
@@ -60,16 +60,16 @@ def fit_stopped(
     else:  # these fits only determine the number of rounds
         JointRounds(state, len(parts)).train(adapter, parts, fit_params)
     parts.clear()  # free the copies of the rows
-    has_final_fit = ranker.refit or kind_of(ranker.early_stopping) == "folds"
+    has_final_fit = ranker.refit or classify_early_stopping(ranker.early_stopping) == "folds"
     if has_final_fit and ranker._rounds is None:
         rows = adapter.order_rows(rows, queries)
-        rows = rows if validation is None else rows.joined(validation)
-        fit_params = adapter.without_observers(fit_params)  # there are no validation values
+        rows = rows if validation is None else rows.join(validation)
+        fit_params = adapter.remove_observers(fit_params)  # there are no validation values
         model = adapter.fit_rounds(rows, state.best_round, fit_params)
     return model, state
 
 
-def kind_of(early_stopping: Any) -> str | None:
+def classify_early_stopping(early_stopping: Any) -> str | None:
     """Return "fraction", "folds", "splitter", or None for False; raise an error for other values."""
     if isinstance(early_stopping, (bool, np.bool_)):
         return "fraction" if early_stopping else None
@@ -93,7 +93,7 @@ def split_rows(
 ) -> list[tuple[Rows, Any]]:
     """Return the training rows and the held-out rows of each fold."""
     by_query, search = adapter.query_argument is not None, ranker._rounds
-    splits = _splits(ranker, table, rows, queries) if search is None else search.splits
+    splits = _draw_splits(ranker, table, rows, queries) if search is None else search.splits
     held_out = [_find_rows(queries, tested, True) for _, tested in splits]
     if search is not None and held_out:
         search.begin([positions for positions, _ in held_out], adapter.scores_late)
@@ -103,13 +103,17 @@ def split_rows(
     ]
 
 
-def _splits(
+def _draw_splits(
     ranker: Any, table: Any, rows: Rows, queries: Queries
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return boolean masks of the training rows and the validation rows of each fold."""
-    kind, n_queries, query_of_row = kind_of(ranker.early_stopping), len(queries.ids), queries.of_row
+    kind, n_queries, query_of_row = (
+        classify_early_stopping(ranker.early_stopping),
+        len(queries.ids),
+        queries.of_row,
+    )
     if kind == "splitter":
-        splits = splits_of_queries(
+        splits = split_queries(
             ranker.early_stopping, table, rows.grades, queries.ids, query_of_row, "early_stopping"
         )
         trained, held_out = (np.isin(np.arange(len(query_of_row)), part) for part in splits[-1])
@@ -171,7 +175,7 @@ def check_arguments(
             "QueryRanker.fit has no argument eval_X: pass validation queries as X_val, y_val, "
             "qid_val and sample_weight_val."
         )
-    kind, sizes = kind_of(ranker.early_stopping), None
+    kind, sizes = classify_early_stopping(ranker.early_stopping), None
     names = ("eval_set", "eval_group")
     is_in_form_of_lightgbm = all(fit_params.get(name) is not None for name in names)
     if kind == "fraction" and is_in_form_of_lightgbm and validation["X_val"] is None:

@@ -12,23 +12,23 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from skgraded._input.door import check_grades, column
 from skgraded._input.progress import show_progress
 from skgraded._input.queries import make_sortable, query_codes, warn_of_row_ids
-from skgraded._input.query_source import (
-    QuerySource,
-    TableColumn,
-    columns_to_remove,
-    estimators_inside,
-    parameters_of,
-    without_columns,
-)
 from skgraded._input.tables import as_table, check_row_labels, take_rows
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import plain
-from skgraded.boosting.adapter import adapter_of
+from skgraded.boosting.adapter import make_adapter
 from skgraded.boosting.rows import WEIGHT
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
 from skgraded.measures.base import accepts_negative, find_undefined
-from skgraded.model_selection.scorer import check_response_method, document_scores
+from skgraded.model_selection.query_source import (
+    QuerySource,
+    TableColumn,
+    collect_parameters,
+    find_columns_to_remove,
+    list_estimators,
+    remove_columns,
+)
+from skgraded.model_selection.scorer import check_response_method, score_documents
 from skgraded.reports.evaluating import warn_of_grades_from_1
 
 
@@ -52,12 +52,12 @@ class RankerOnRows:
 
     def __post_init__(self) -> None:
         """Raise a TypeError if ``fit`` requires queries but cannot receive them as `qid`."""
-        adapter = adapter_of(self.ranker)
+        adapter = make_adapter(self.ranker)
         finds_queries = QuerySource.of_estimator(self.ranker).is_in_X
         if finds_queries or not adapter.accepts_queries:
             return
         with config_context(enable_metadata_routing=True):
-            if not _requested(self.ranker, ["qid"]):
+            if not _find_requests(self.ranker, ["qid"]):
                 raise TypeError(
                     f"Estimator {type(self.ranker).__name__} cannot receive query ids during "
                     "cross-validation: wrap it in QueryRanker, which sorts the rows by query."
@@ -69,14 +69,14 @@ class RankerOnRows:
         A QueryRanker with early stopping trains on the folds of `rounds`, a CandidateRounds.
         """
         with config_context(enable_metadata_routing=True):
-            ranker = adapter_of(self.ranker).copy()
+            ranker = make_adapter(self.ranker).copy()
             if self.dropped:
                 own = [source.source for source in QuerySource.of_drop(ranker.drop)]
                 ranker.set_params(drop=own + self.dropped)
-            metadata = {"qid": self._ids_of(rows)}
+            metadata = {"qid": self._find_ids(rows)}
             if self.sample_weight is not None:
                 metadata[WEIGHT] = self.sample_weight[rows]
-            requested = _requested(ranker, ["qid"])
+            requested = _find_requests(ranker, ["qid"])
             if _accepts_weights(ranker):
                 requested |= metadata.keys() & {WEIGHT}
             if rounds is not None:
@@ -89,33 +89,33 @@ class RankerOnRows:
             vars(fitted).pop("_rounds", None)
             return fitted
 
-    def scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
+    def predict_scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
         """Score the given rows with a fitted copy of the ranker; reject NaN."""
         X = take_rows(self.features, rows)
-        predicted = document_scores(fitted, X, self.response_method)
+        predicted = score_documents(fitted, X, self.response_method)
         scores = column(predicted, "The prediction", len(rows), "the test set")
         if np.isnan(scores).any():
             row = rows[np.argmax(np.isnan(scores))]
             raise ValueError(f"Predictions must not contain NaN; got nan for row {row} of X.")
         return scores
 
-    def judgments_of(self, rows: np.ndarray) -> Judgments:
+    def judge(self, rows: np.ndarray) -> Judgments:
         """Return the grades and queries of the given rows as Judgments, without weights."""
-        return Judgments(take_rows(self.y, rows), qid=self._ids_of(rows))
+        return Judgments(take_rows(self.y, rows), qid=self._find_ids(rows))
 
-    def queries_of(self, rows: np.ndarray) -> np.ndarray:
+    def find_queries(self, rows: np.ndarray) -> np.ndarray:
         """Return the positions of the queries of the given rows, in order of first appearance."""
         query_of_row = layout_of(self.judgments).query_of_row[rows]
         return query_of_row[np.sort(np.unique(query_of_row, return_index=True)[1])]
 
-    def weights_of(self, queries: np.ndarray) -> np.ndarray | None:
+    def select_weights(self, queries: np.ndarray) -> np.ndarray | None:
         """Return the weights of the queries at the given positions, if queries are weighted."""
         return None if self.judgments.weights is None else self.judgments.weights[queries]
 
-    def _ids_of(self, rows: np.ndarray) -> np.ndarray:
+    def _find_ids(self, rows: np.ndarray) -> np.ndarray:
         return self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]
 
-    def folds(
+    def split(
         self, cv: Any, cluster: np.ndarray | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the training and test rows of each fold, after checking that no query is split.
@@ -130,13 +130,13 @@ class RankerOnRows:
             if cluster is not None:
                 codes, distinct = query_codes(cluster, name="clusters")
                 return list(cv.split(self.X, self.y, make_sortable(distinct, codes)[query_of_row]))
-        splits = splits_of_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
+        splits = split_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
         if cluster is not None:
             warn_of_split_clusters(splits, cluster, query_of_row)
         return splits
 
 
-def ranker_on_rows(
+def check_cross_validation(
     ranker: Any,
     X: Any,
     y: Any,
@@ -159,7 +159,7 @@ def ranker_on_rows(
     source, of_ranker = passed, QuerySource.of_estimator(ranker, is_before_steps=True)
     if qid is None and group is None:
         source = of_ranker if of_ranker.is_in_X else QuerySource(getattr(cv, "qid", None))
-    qid = source.queries_of(X, "Cross-validation", None if passed.is_in_X else qid, group)
+    qid = source.choose_queries(X, "Cross-validation", None if passed.is_in_X else qid, group)
     is_of_order = all(map(accepts_negative, measures))
     check_grades(y, "y", table.shape[0], allow_negative=is_of_order)
     y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
@@ -170,7 +170,7 @@ def ranker_on_rows(
     warn_of_row_ids(judgments.sizes)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     removed, dropped = _assign_columns(ranker, table, [passed, *QuerySource.of_splitter(cv)])
-    features = without_columns(table, removed)
+    features = remove_columns(table, removed)
     return RankerOnRows(
         ranker, table, removed, dropped, features, y, judgments, weights, response_method
     )
@@ -187,11 +187,11 @@ def _assign_columns(
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
         # A position in what steps return: the column of X is unknown, and the steps require it.
         sources = [source for source in sources if source.name != "qid"]
-    columns = columns_to_remove(table, sources, ranker)
+    columns = find_columns_to_remove(table, sources, ranker)
     keys = [column.position if column.name is None else column.name for column in columns]
-    if {"qid", "drop"} <= parameters_of(ranker).keys():
+    if {"qid", "drop"} <= collect_parameters(ranker).keys():
         return [], keys
-    named = [each.source for each in QuerySource.inside(ranker)]
+    named = [each.source for each in QuerySource.list_named(ranker)]
     positions = [key for key in named if not isinstance(key, str)]
     if keys and positions:
         raise ValueError(
@@ -202,7 +202,7 @@ def _assign_columns(
     return columns, []
 
 
-def in_parallel(calls: list[Any], n_jobs: int | None, progress: bool = False) -> list[Any]:
+def run_in_parallel(calls: list[Any], n_jobs: int | None, progress: bool = False) -> list[Any]:
     """Return the results of delayed calls, one per fold; if `progress`, show a bar."""
     from sklearn.utils.parallel import Parallel
 
@@ -214,7 +214,7 @@ def in_parallel(calls: list[Any], n_jobs: int | None, progress: bool = False) ->
     return results
 
 
-def requests_of_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:
+def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:
     """Return the metadata request, in which query ids are ignored if the queries are in X."""
     for method in ("fit", "score") if are_in_X else ():
         for name in request.consumes(method, ["qid", "qid_val"]):
@@ -222,7 +222,7 @@ def requests_of_queries(request: MetadataRequest, are_in_X: bool) -> MetadataReq
     return request
 
 
-def _requested(estimator: Any, names: list[str]) -> set[str]:
+def _find_requests(estimator: Any, names: list[str]) -> set[str]:
     """Return the metadata that the ``fit`` method of an estimator requests."""
     if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost estimators
         return set()
@@ -242,7 +242,7 @@ def _accepts_weights(estimator: Any) -> bool:
         )
         if is_set:
             return bool(routing.consumes("fit", [WEIGHT]))
-    inside = (adapter_of(inner) for inner, _ in estimators_inside(estimator))
+    inside = (make_adapter(inner) for inner, _ in list_estimators(estimator))
     return all(WEIGHT in adapter.fit_parameters for adapter in inside)
 
 
@@ -263,7 +263,7 @@ def warn_of_split_clusters(
             return
 
 
-def splits_of_queries(
+def split_queries(
     splitter: Any, X: Any, y: Any, ids: np.ndarray, query_of_row: np.ndarray, name: str
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the splits of a scikit-learn splitter, which receives the queries as groups.

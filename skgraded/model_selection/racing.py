@@ -22,26 +22,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.progress import show_progress
-from skgraded._input.query_source import QuerySource, without_columns
 from skgraded._input.tables import as_table, take_rows
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
-from skgraded.boosting.adapter import adapter_of
+from skgraded.boosting.adapter import make_adapter
 from skgraded.boosting.stopping import StoppingState
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures, mean_over_queries
 from skgraded.measures.base import find_undefined, score_queries
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection.cross_evaluating import check_error_score, run_fold
-from skgraded.model_selection.early_stopping import kind_of
+from skgraded.model_selection.early_stopping import classify_early_stopping
 from skgraded.model_selection.folds import (
     RankerOnRows,
-    in_parallel,
-    ranker_on_rows,
-    requests_of_queries,
+    check_cross_validation,
+    request_queries,
+    run_in_parallel,
 )
+from skgraded.model_selection.query_source import QuerySource, remove_columns
 from skgraded.model_selection.ranker import QueryRanker
-from skgraded.model_selection.scorer import before_steps, make_ranking_scorer
+from skgraded.model_selection.scorer import find_user_table, make_ranking_scorer
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import are_unequal, refuse_unequal
@@ -281,7 +281,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise ValueError("prefer chooses among the survivors, so it requires a level.")
         candidates = self._candidates(rng)
         preferences = self._preferences(candidates)
-        data = ranker_on_rows(
+        data = check_cross_validation(
             self.estimator, X, y, measures, qid, group, sample_weight, self.cv, None
         )
         if self.level is not None:
@@ -290,12 +290,12 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
                 "Pass level=None to keep all candidates that were not dropped, or fit without "
                 "sample_weight.",
             )
-        copy = adapter_of(self.estimator).copy
+        copy = make_adapter(self.estimator).copy
         rankers = [
             replace(data, ranker=copy().set_params(**clone(parameters, safe=False)))
             for parameters in candidates
         ]
-        folds = _Folds(measures, data, data.folds(self.cv))
+        folds = _Folds(measures, data, data.split(self.cv))
         results = self._evaluate_candidates(folds, rankers)
         _report_errors(results, candidates)
         self._removed_columns = data.removed
@@ -312,7 +312,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         If `cv` names columns of queries or times, `X` may be with or without these columns.
         """
         self._check_refitted("predict")
-        return self.best_estimator_.predict(without_columns(as_table(X), self._removed_columns))
+        return self.best_estimator_.predict(remove_columns(as_table(X), self._removed_columns))
 
     def _check_refitted(self, method: str) -> None:
         """Raise scikit-learn's errors if there is no best estimator."""
@@ -365,7 +365,10 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         with show_progress(self.progress, len(rankers), desc="candidates") as advance:
             for c, data in enumerate(rankers):
                 ranker = data.ranker
-                if isinstance(ranker, QueryRanker) and kind_of(ranker.early_stopping) is not None:
+                if (
+                    isinstance(ranker, QueryRanker)
+                    and classify_early_stopping(ranker.early_stopping) is not None
+                ):
                     results.append(self._train_rounds(folds, data, leader))
                 else:
                     results.append(self._fit_folds(folds, data))
@@ -401,9 +404,9 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
             delayed(run_fold)(data, number, *split, self.error_score, False)
             for number, split in enumerate(folds.splits)
         ]
-        runs = in_parallel(calls, self.n_jobs)
+        runs = run_in_parallel(calls, self.n_jobs)
         values = [
-            run.values(folds.measures, data.judgments_of(run.test), self.error_score)
+            run.evaluate_queries(folds.measures, data.judge(run.test), self.error_score)
             for run in runs
         ]
         times = [(run.fit_time, run.score_time) for run in runs]
@@ -474,12 +477,12 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         column or Series that `cv` names.
         """
         self._check_refitted("score")
-        source, passed = before_steps(QuerySource(getattr(self.cv, "qid", None)), X)
+        source, passed = find_user_table(QuerySource(getattr(self.cv, "qid", None)), X)
         is_in_ranker = QuerySource.of_estimator(self.estimator, is_before_steps=True).is_in_X
         if qid is None and source.is_in_X and not is_in_ranker:
             qid = source.read(passed)
         scorer: Any = make_ranking_scorer(as_measures(self.measure)[0])
-        X = without_columns(as_table(X), self._removed_columns)
+        X = remove_columns(as_table(X), self._removed_columns)
         return scorer(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
 
     def to_frame(self) -> pandas.DataFrame:
@@ -496,7 +499,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the requested metadata: `qid`, unless the ranker reads the queries from X."""
         are_in_X = QuerySource.of_estimator(self.estimator).is_in_X
-        return requests_of_queries(super().get_metadata_routing(), are_in_X)
+        return request_queries(super().get_metadata_routing(), are_in_X)
 
     def __sklearn_tags__(self) -> Tags:
         tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -543,10 +546,10 @@ class _Folds:
         self.measures, self.splits = measures, splits
         self.judgments, self.y = data.judgments, data.y
         self.masks = [tuple(self._mark_rows(part) for part in split) for split in splits]
-        self.queries = [data.queries_of(test) for _, test in splits]
+        self.queries = [data.find_queries(test) for _, test in splits]
         self.tested = np.unique(np.concatenate(self.queries))
         counts = ~find_undefined(measures[0], self.judgments)[self.tested]
-        weights = data.weights_of(self.tested)
+        weights = data.select_weights(self.tested)
         if not (counts if weights is None else counts & (weights > 0)).any():
             raise ValueError(
                 f"The measure {measures[0]} is undefined for all {len(self.tested)} queries, "

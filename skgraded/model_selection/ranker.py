@@ -21,27 +21,27 @@ from skgraded._input.door import (
     refuse_bad_grades,
 )
 from skgraded._input.queries import group_by_query, read_group_sizes, warn_of_row_ids
-from skgraded._input.query_source import (
-    FittedQueries,
-    QuerySource,
-    TableColumn,
-    columns_to_remove,
-    locate_columns,
-    parameters_of,
-    warn_of_split_queries,
-    without_columns,
-)
 from skgraded._input.tables import as_table, check_row_labels, column_names
 from skgraded._input.words import plain
-from skgraded.boosting.adapter import Adapter, adapter_of
+from skgraded.boosting.adapter import Adapter, make_adapter
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import accepts_negative, compute_means
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection import early_stopping
-from skgraded.model_selection.folds import requests_of_queries
-from skgraded.model_selection.scorer import before_steps, named_measures
+from skgraded.model_selection.folds import request_queries
+from skgraded.model_selection.query_source import (
+    FittedQueries,
+    QuerySource,
+    TableColumn,
+    collect_parameters,
+    find_columns_to_remove,
+    locate_columns,
+    remove_columns,
+    warn_of_split_queries,
+)
+from skgraded.model_selection.scorer import find_user_table, name_measures
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -280,7 +280,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         measures = as_measures(self.measure)
         are_gains = _check_grades(self.grades) == "gain"
-        adapter = adapter_of(self.estimator, grades_are_gains=are_gains)
+        adapter = make_adapter(self.estimator, grades_are_gains=are_gains)
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
         _refuse_splits_of_rows(self.estimator)
@@ -299,7 +299,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         of_splitter = QuerySource.of_splitter(self.early_stopping)
         self._removed_columns = [
             *locate_columns(table, [self._queries, *QuerySource.of_drop(self.drop)]),
-            *columns_to_remove(table, of_splitter, self.estimator),
+            *find_columns_to_remove(table, of_splitter, self.estimator),
         ]
         rows, queries = self._read(adapter, table, y, qid, sample_weight, group)
         for name in OPTIONAL:
@@ -331,13 +331,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                         "stopping."
                     )
             rows_val = rows_val.take(queries_val.order, queries_val.sizes)
-            rows_val.X = adapter.readable(rows_val.X)
+            rows_val.X = adapter.convert(rows_val.X)
         # Ids generated from group sizes do not identify queries.
         self._fitted_queries = (
             FittedQueries(queries, rows.grades, ids_val) if group is None else None
         )
         self._is_weighted = sample_weight is not None
-        rows.X = adapter.readable(rows.X)
+        rows.X = adapter.convert(rows.X)
         if self.early_stopping or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
         if self.early_stopping and rows_val is None:
@@ -373,9 +373,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         if not hasattr(self, "estimator_"):  # check_is_fitted is slow: it collects all tags
             check_is_fitted(self, "estimator_")
-        X = without_columns(as_table(X), self._removed_columns)
+        X = remove_columns(as_table(X), self._removed_columns)
         self._check_features(X)
-        return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
+        return self.estimator_.predict(make_adapter(self.estimator_).convert(X))
 
     def score(
         self,
@@ -400,11 +400,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         table = as_table(X)
-        features = without_columns(table, self._removed_columns)  # once, because it is a copy
+        features = remove_columns(table, self._removed_columns)  # once, because it is a copy
         self._check_features(features)
-        source, passed = before_steps(self._queries, table)
-        queries = source.queries_of(passed, "QueryRanker.score", qid, group)
-        measures = named_measures(self.measure)
+        source, passed = find_user_table(self._queries, table)
+        queries = source.choose_queries(passed, "QueryRanker.score", qid, group)
+        measures = name_measures(self.measure)
         is_of_order = all(map(accepts_negative, measures.values()))
         check_grades(y, "y", table.shape[0], allow_negative=is_of_order)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
@@ -440,7 +440,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             _refuse_grades(grades, adapter, y_name)
         if suffix and not self._queries.is_in_X and qid is None and group is None:
             raise ValueError("X_val requires qid_val: pass the query of each row of X_val.")
-        qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
+        qid = self._queries.choose_queries(X, "QueryRanker.fit", qid, group)
         if self._queries.is_series:
             self._queries.warn_of_partial_queries(X, "score" if suffix else "fit")
         if group is None:
@@ -453,9 +453,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if sample_weight is not None:
             by_row[WEIGHT] = check_weights(sample_weight, n, X_name, n_queries)
         warn_of_row_ids(queries.sizes)
-        rows = Rows(
-            without_columns(X, self._removed_columns), grades, by_row, grade_type=grade_type
-        )
+        rows = Rows(remove_columns(X, self._removed_columns), grades, by_row, grade_type=grade_type)
         return rows, queries
 
     @property
@@ -519,14 +517,14 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the requested metadata: `qid`, unless it was passed to the constructor."""
-        return requests_of_queries(super().get_metadata_routing(), self.qid is not None)
+        return request_queries(super().get_metadata_routing(), self.qid is not None)
 
     def __sklearn_clone__(self) -> Self:
         # `clone` fails for some estimators of CatBoost, so the adapter copies the estimator.
         shell = copy(self)
         shell.estimator = None
         new = super(QueryRanker, shell).__sklearn_clone__()
-        new.estimator = adapter_of(self.estimator).copy()
+        new.estimator = make_adapter(self.estimator).copy()
         return new
 
     def __sklearn_tags__(self) -> Tags:
@@ -535,7 +533,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         tags.regressor_tags = RegressorTags()
         tags.target_tags.required = True
         tags.target_tags.positive_only = True  # grades
-        tags.input_tags = adapter_of(self.estimator).input_tags()
+        tags.input_tags = make_adapter(self.estimator).input_tags()
         return tags
 
 
@@ -544,8 +542,8 @@ def _refuse_splits_of_rows(estimator: Any) -> None:
 
     Training on samples of the rows, as in forests, is accepted.
     """
-    for part in [estimator, *parameters_of(estimator).values()]:
-        settings = part.get_params(deep=False) if parameters_of(part) else {}
+    for part in [estimator, *collect_parameters(estimator).values()]:
+        settings = part.get_params(deep=False) if collect_parameters(part) else {}
         # Unlike a TargetEncoder, whose folds choose nothing
         predicts = hasattr(part, "predict") or settings.keys() & {"estimator", "estimators"}
         if predicts and settings.get("cv", "prefit") != "prefit":

@@ -39,7 +39,7 @@ class JointRounds:
             for i, fold in enumerate(folds):
                 trainings.append(pool.submit(self._train, adapter, i, fold, fit_params))
                 # Only the first fold passes the joint values to callbacks, once per round.
-                fit_params = adapter.without_observers(fit_params)
+                fit_params = adapter.remove_observers(fit_params)
             try:
                 ended: set[Future[None]] = set()
                 while not ended:  # Ctrl-C cannot end a longer wait once catboost is imported

@@ -13,12 +13,16 @@ from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.query_source import QuerySource, estimators_inside, warn_of_split_queries
 from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.frames import find_pipeline_input
 from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import compute_means
+from skgraded.model_selection.query_source import (
+    QuerySource,
+    list_estimators,
+    warn_of_split_queries,
+)
 
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
@@ -88,7 +92,7 @@ class RankingScorer:
 
     def __init__(self, measure: Any, qid: Any, response_method: Any) -> None:
         self._queries = QuerySource(qid)
-        self._measures = named_measures(measure)
+        self._measures = name_measures(measure)
         self._is_single = isinstance(measure, (str, Measure))
         self._response_method = check_response_method(response_method)
         self._request = MetadataRequest(owner=repr(self))
@@ -115,15 +119,15 @@ class RankingScorer:
         source = self._queries
         if qid is None and not source.is_in_X:
             source = QuerySource.of_estimator(estimator, is_before_steps=True)
-        source, passed = before_steps(source, X)
-        qid = source.queries_of(passed, "The scorer", qid)
+        source, passed = find_user_table(source, X)
+        qid = source.choose_queries(passed, "The scorer", qid)
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
         if sample_weight is None and self._request.score.requests["sample_weight"] is not False:
             _warn_of_missing_weights(estimator)
         warn_of_row_ids(judgments.sizes)
         ids, layout = judgments.query_ids, layout_of(judgments)
         warn_of_split_queries(estimator, X, source, ids, layout, passed is not X)
-        scores = scores_of(judgments, document_scores(estimator, X, self._response_method))
+        scores = scores_of(judgments, score_documents(estimator, X, self._response_method))
         means = compute_means(list(self._measures.values()), judgments, scores)
         return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
 
@@ -158,7 +162,7 @@ class RankingScorer:
         return f"make_ranking_scorer({shown})"
 
 
-def named_measures(measure: Any) -> dict[str, Measure]:
+def name_measures(measure: Any) -> dict[str, Measure]:
     """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
@@ -167,7 +171,7 @@ def named_measures(measure: Any) -> dict[str, Measure]:
 
 def _warn_of_missing_weights(estimator: Any) -> None:
     """Warn if a QueryRanker was fitted with weights, because the scorer received none."""
-    if any(getattr(inner, "_is_weighted", False) for inner, _ in estimators_inside(estimator)):
+    if any(getattr(inner, "_is_weighted", False) for inner, _ in list_estimators(estimator)):
         warn_user(
             "The ranker was fitted with sample_weight, but the scorer received no weights, so all "
             "queries have the same weight in the score. With routing, pass sample_weight after "
@@ -177,7 +181,7 @@ def _warn_of_missing_weights(estimator: Any) -> None:
         )
 
 
-def before_steps(source: QuerySource, X: Any) -> tuple[QuerySource, Any]:
+def find_user_table(source: QuerySource, X: Any) -> tuple[QuerySource, Any]:
     """Return the source and the table of a query column, which steps of a pipeline may change.
 
     ``Pipeline.score`` passes only the table that its steps return, but the user's X is read.
@@ -185,7 +189,7 @@ def before_steps(source: QuerySource, X: Any) -> tuple[QuerySource, Any]:
     if not source.is_column or "sklearn.pipeline" not in sys.modules:
         return source, X
     passed = find_pipeline_input(X)
-    return (source, X) if passed is X else (source.before_steps(), passed)
+    return (source, X) if passed is X else (source.move_before_steps(), passed)
 
 
 # Scores of documents -----------------------------------------------------------------------------
@@ -204,7 +208,7 @@ def check_response_method(response_method: Any) -> Any:
     return response_method
 
 
-def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
+def score_documents(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
     """Return the estimator's score for each document, as an array of shape (n,)."""
     methods = _default_methods(estimator) if response_method is None else response_method
     if isinstance(methods, str):
@@ -217,7 +221,7 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
         )
     response = np.asarray(getattr(estimator, method)(X))
     if method == "predict_proba":
-        return _expected_grades(estimator, response)
+        return _compute_expected_grades(estimator, response)
     if response.ndim == 2 and response.shape[1] == 1:
         return response[:, 0]
     if response.ndim == 2:
@@ -229,7 +233,7 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
     return response
 
 
-def _expected_grades(estimator: Any, probabilities: np.ndarray) -> np.ndarray:
+def _compute_expected_grades(estimator: Any, probabilities: np.ndarray) -> np.ndarray:
     """Compute the expected grade Σ c·P(c) per row, rounded so that equal values tie.
 
     The last bits of the sum depend on how the probability is distributed over the classes, and the

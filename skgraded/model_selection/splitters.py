@@ -8,8 +8,8 @@ from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeS
 
 from skgraded._input.door import whole_number
 from skgraded._input.queries import make_sortable, query_codes
-from skgraded._input.query_source import QuerySource
 from skgraded._input.words import is_missing, plain
+from skgraded.model_selection.query_source import QuerySource
 
 
 class _QuerySplitter(BaseCrossValidator):
@@ -24,7 +24,7 @@ class _QuerySplitter(BaseCrossValidator):
 
         `y` is ignored, and so is `groups`, the query of each row, if the splitter has a `qid`.
         """
-        units, splitter = self._units(X, groups), self._splitter()
+        units, splitter = self._read_units(X, groups), self._make_splitter()
         if isinstance(splitter, GroupKFold):
             yield from splitter.split(units, groups=units)
             return
@@ -74,12 +74,12 @@ class QueryKFold(_QuerySplitter):
         self.n_splits, self.qid = n_splits, qid
         self.shuffle, self.random_state = shuffle, random_state
 
-    def _splitter(self) -> Any:
+    def _make_splitter(self) -> Any:
         if not self.shuffle:
             return GroupKFold(self.n_splits)
         return KFold(self.n_splits, shuffle=True, random_state=self.random_state)
 
-    def _units(self, X: Any, groups: Any) -> np.ndarray:
+    def _read_units(self, X: Any, groups: Any) -> np.ndarray:
         if self.qid is not None:
             codes, ids = query_codes(QuerySource(self.qid).read(X))
         elif groups is not None:
@@ -153,9 +153,9 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         self.max_train_size = max_train_size
         if max_train_size is not None:
             self.max_train_size = whole_number(max_train_size, "max_train_size", 1)
-        self._splitter()  # raises if n_splits is invalid
+        self._make_splitter()  # raises if n_splits is invalid
 
-    def _splitter(self) -> Any:
+    def _make_splitter(self) -> Any:
         return TimeSeriesSplit(
             self.n_splits,
             gap=self.gap,
@@ -163,7 +163,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
             max_train_size=self.max_train_size,
         )
 
-    def _units(self, X: Any, groups: Any) -> np.ndarray:
+    def _read_units(self, X: Any, groups: Any) -> np.ndarray:
         codes, ids = query_codes(QuerySource(self.qid).read(X))
         source = QuerySource(self.time, "time")
         times = np.asarray(source.read(X))

@@ -134,7 +134,7 @@ ROWS = [
     ),
     (
         "XGBoost: undefined on all workers",
-        lambda: xgboost.custom_metric("ndcg").means_of_sums(np.array([[0.0], [4.0], [0.0]])),
+        lambda: xgboost.custom_metric("ndcg").combine_sums(np.array([[0.0], [4.0], [0.0]])),
         ValueError,
         "NDCG is undefined for every query with positive weight",
     ),

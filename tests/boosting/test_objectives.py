@@ -184,8 +184,8 @@ def test_gradients_of_a_query_do_not_depend_on_other_queries(real):
     _, y, sizes, first = real
     ndcng, starts = objective("ndcng@5"), np.cumsum(sizes)[:-1]
     queries = zip(np.split(y, starts), np.split(first, starts), strict=True)
-    alone = [ndcng.gradients(sg.Judgments(grades), scores) for grades, scores in queries]
-    together = ndcng.gradients(sg.Judgments(y, group=sizes), first)
+    alone = [ndcng.compute_gradients(sg.Judgments(grades), scores) for grades, scores in queries]
+    together = ndcng.compute_gradients(sg.Judgments(y, group=sizes), first)
     np.testing.assert_array_equal(together, np.concatenate(alone, axis=1))
 
 
@@ -241,5 +241,5 @@ def test_gradients_are_finite_for_all_finite_scores_and_parameters(measure, norm
     for weight in (None, [1e300] * 6):
         judgments = sg.Judgments([3, 0, 1, 0, 2, 0], group=[4, 2], sample_weight=weight)
         for scores in EXTREME_SCORES:
-            for derivatives in settings.gradients(judgments, scores):
+            for derivatives in settings.compute_gradients(judgments, scores):
                 assert np.isfinite(derivatives).all()

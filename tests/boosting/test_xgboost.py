@@ -87,7 +87,7 @@ def test_the_sums_of_two_workers_give_the_mean_over_all_queries():
     y, scores, sizes = np.array([2, 0, 1, 0, 0, 1, 0]), np.arange(7.0), [3, 2, 2]
     for weights in (None, np.array([1, 1, 1, 5, 5, 3, 3])):
         sums = sum(
-            metric.sums(
+            metric.compute_sums(
                 sg.Judgments(
                     y[rows],
                     group=group,
@@ -98,13 +98,13 @@ def test_the_sums_of_two_workers_give_the_mean_over_all_queries():
             for rows, group in ((slice(5), sizes[:2]), (slice(5, 7), sizes[2:]))
         )
         whole = sg.Judgments(y, group=sizes, sample_weight=weights)
-        assert metric.means_of_sums(sums) == pytest.approx(metric.means(whole, scores))
+        assert metric.combine_sums(sums) == pytest.approx(metric.compute_means(whole, scores))
 
 
 @pytest.mark.parametrize("weight", [1, 0.25])
 def test_a_single_defined_query_suffices_for_a_mean_over_workers(weight):
     metric, judgments = custom_metric("rr"), sg.Judgments([0, 1], sample_weight=[weight] * 2)
-    assert metric.means_of_sums(metric.sums(judgments, [2.0, 1.0])) == [1 / 2]
+    assert metric.combine_sums(metric.compute_sums(judgments, [2.0, 1.0])) == [1 / 2]
 
 
 @pytest.mark.parametrize(

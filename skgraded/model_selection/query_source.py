@@ -67,7 +67,7 @@ class TableColumn:
     name: str | None  # None if the table has no column names
     n_columns: int  # number of columns of the table
 
-    def position_in(self, table: Any) -> int | None:
+    def find_position(self, table: Any) -> int | None:
         """Return the position of the column in a table, or None if the table lacks it."""
         names = tables.column_names(table)
         if self.name is not None and names is not None:
@@ -75,7 +75,7 @@ class TableColumn:
         return self.position if table.shape[1] == self.n_columns else None
 
 
-def parameters_of(estimator: Any) -> dict[str, Any]:
+def collect_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters of an estimator and of the estimators inside it."""
     is_instance = hasattr(estimator, "get_params") and not isinstance(estimator, type)
     return estimator.get_params() if is_instance else {}
@@ -122,11 +122,11 @@ class QuerySource:
         count, because the steps may move columns.
         """
         has_steps = False
-        for inner, steps in estimators_inside(estimator):
+        for inner, steps in list_estimators(estimator):
             has_steps = has_steps or bool(steps)
             source = cls(getattr(inner, "qid", None))
             if source.is_in_X:
-                return source.before_steps() if is_before_steps and has_steps else source
+                return source.move_before_steps() if is_before_steps and has_steps else source
         return cls(None)
 
     @classmethod
@@ -136,9 +136,9 @@ class QuerySource:
         return [cls(key, name) for name, key in keys.items() if is_key(key)]
 
     @classmethod
-    def inside(cls, estimator: Any) -> Iterator[Self]:
+    def list_named(cls, estimator: Any) -> Iterator[Self]:
         """Yield the columns that an estimator, or an estimator inside it, names for its own fit."""
-        for path, value in parameters_of(estimator).items():
+        for path, value in collect_parameters(estimator).items():
             keys: Iterable[Any] = ()
             match path.rpartition("__")[2]:
                 case "qid" | "drop":
@@ -165,7 +165,7 @@ class QuerySource:
         """Return the source for an argument that contains queries, or names a column of X."""
         return cls(qid if isinstance(qid, (str, numbers.Integral)) else None)
 
-    def before_steps(self) -> Self:
+    def move_before_steps(self) -> Self:
         """Return the source in the X that a pipeline received, whose steps may move columns."""
         return type(self)(None if isinstance(self.source, numbers.Integral) else self.source)
 
@@ -180,14 +180,14 @@ class QuerySource:
         """Return the source for this table, and for tables with this column at another position."""
         located = copy(self)
         if self.is_column:
-            position, names = self.position_in(table), tables.column_names(table)
+            position, names = self.find_position(table), tables.column_names(table)
             if position is None:
-                raise self.absent_from(table)
+                raise self._describe_absence(table)
             name = None if names is None else names[position]
             located.column = TableColumn(position, name, table.shape[1])
         return located
 
-    def position_in(self, table: Any) -> int | None:
+    def find_position(self, table: Any) -> int | None:
         """Return the nonnegative position of the column in a table, or None if the table lacks it."""
         key, n_columns, names = self.source, table.shape[1], list(getattr(table, "columns", ()))
         if not isinstance(key, str):
@@ -196,7 +196,7 @@ class QuerySource:
             tables.refuse_unknown({key: self.name}, names, "X: ")
         return names.index(key) if key in names else None
 
-    def absent_from(self, table: Any) -> ValueError:
+    def _describe_absence(self, table: Any) -> ValueError:
         """Return the error for a table that lacks the column."""
         key, names = self.source, list(getattr(table, "columns", ()))
         hint = suggest_name(key, names) or (f" {KEEP}" if self.name == "qid" else "")
@@ -218,11 +218,11 @@ class QuerySource:
             return self._look_up(X)
         if self.column is None:
             table = tables.convert_features(X)
-            position = self.position_in(table)
+            position = self.find_position(table)
             if position is None:
-                raise self.absent_from(table)
+                raise self._describe_absence(table)
         else:
-            table, position = X, self.column.position_in(X)
+            table, position = X, self.column.find_position(X)
             if position is None:
                 raise ValueError(f"X does not contain the column qid={self.source!r}. {KEEP}")
         values = tables.take_column(table, position)
@@ -230,7 +230,7 @@ class QuerySource:
             self._refuse_fractions(np.asarray(values))
         return values
 
-    def queries_of(self, X: Any, caller: str, qid: Any, group: Any = None) -> Any:
+    def choose_queries(self, X: Any, caller: str, qid: Any, group: Any = None) -> Any:
         """Return the queries in `X` or else `qid`, or None if their sizes are passed as `group`."""
         n_sources = self.is_in_X + (qid is not None) + (group is not None)
         if n_sources > 1:
@@ -313,18 +313,20 @@ def locate_columns(table: Any, sources: Iterable[QuerySource]) -> list[TableColu
     return [column for column in columns if column is not None]
 
 
-def columns_to_remove(
+def find_columns_to_remove(
     table: Any, sources: Iterable[QuerySource], estimator: Any
 ) -> list[TableColumn]:
     """Return the columns among the sources that the estimator does not name for its own fit."""
     columns = locate_columns(table, sources)
-    named = {each.position_in(table) for each in QuerySource.inside(estimator)} if columns else ()
+    named = (
+        {each.find_position(table) for each in QuerySource.list_named(estimator)} if columns else ()
+    )
     return [column for column in columns if column.position not in named]
 
 
-def without_columns(table: Any, columns: Sequence[TableColumn]) -> Any:
+def remove_columns(table: Any, columns: Sequence[TableColumn]) -> Any:
     """Return the table without those of the columns that it contains."""
-    positions = {column.position_in(table) for column in columns} - {None}
+    positions = {column.find_position(table) for column in columns} - {None}
     if not positions:
         return table
     if len(positions) == table.shape[1]:
@@ -337,7 +339,7 @@ def without_columns(table: Any, columns: Sequence[TableColumn]) -> Any:
 # Queries that a ranker was fitted on -------------------------------------------------------------
 
 
-def estimators_inside(estimator: Any) -> Iterator[tuple[Any, list[Any] | None]]:
+def list_estimators(estimator: Any) -> Iterator[tuple[Any, list[Any] | None]]:
     """Yield the estimator and the estimators inside it, each with the transformers before it.
 
     The transformers are None for other meta-estimators than searches and pipelines.
@@ -377,7 +379,7 @@ class FittedQueries:
         hashed = {"are_hashed": True, "ids": list(map(_hash_id, self.ids))}
         return self.__dict__ | hashed | {"stopped_on": set(map(_hash_id, self.stopped_on))}
 
-    def shared_with(self, ids: Sequence[Any] | np.ndarray, layout: Any) -> list[int]:
+    def find_shared(self, ids: Sequence[Any] | np.ndarray, layout: Any) -> list[int]:
         """Return the positions of ids seen during fit; none if the fitted queries are scored.
 
         Rows are assumed to be the fitted rows if they have the same queries, sizes and sums of
@@ -422,7 +424,7 @@ def warn_of_split_queries(
     """
     steps: list[Any] = []
     shared: list[int] = []
-    for inner, before in estimators_inside(estimator):
+    for inner, before in list_estimators(estimator):
         steps += before or []
         fitted = getattr(inner, "_fitted_queries", None)
         if fitted is not None:
@@ -434,7 +436,7 @@ def warn_of_split_queries(
                 for step in steps:
                     table = step.transform(table)
                 seen = np.asarray(inner._queries.read(tables.as_table(table)))
-            shared = fitted.shared_with(seen, layout)
+            shared = fitted.find_shared(seen, layout)
             break
     if shared:
         example = plain(ids[shared[0]])

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skgraded as sg
-from skgraded._input.query_source import QuerySource, locate_columns, without_columns
+from skgraded.model_selection.query_source import QuerySource, locate_columns, remove_columns
 
 FRAME = pd.DataFrame([[1.0, 7, 2.0], [3.0, 8, 4.0]], columns=["a", "q", "b"])
 
@@ -19,13 +19,13 @@ def test_a_named_column_is_found_at_any_position(source):
     (column,) = locate_columns(FRAME, [located, QuerySource(None)])
     for table in (FRAME, FRAME[["b", "q"]], FRAME.to_numpy()):
         assert list(located.read(table)) == [7, 8]
-        assert without_columns(table, [column]).shape == (2, table.shape[1] - 1)
+        assert remove_columns(table, [column]).shape == (2, table.shape[1] - 1)
     for table in (FRAME[["a", "b"]].assign(c=0), FRAME.to_numpy()[:, :2]):
         with pytest.raises(ValueError, match="X does not contain the column qid="):
             located.read(table)
-        assert without_columns(table, [column]) is table
+        assert remove_columns(table, [column]) is table
     with pytest.raises(ValueError, match="no features besides the columns that are removed"):
-        without_columns(FRAME[["q"]], [column])
+        remove_columns(FRAME[["q"]], [column])
 
 
 def test_a_column_without_a_name_is_found_by_position():
