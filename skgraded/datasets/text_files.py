@@ -7,7 +7,7 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 from typing import IO, Any, TypeAlias, TypeVar, cast
@@ -120,30 +120,23 @@ def find_data(
 def parse_file(source: File, path: str, parse: Callable[[bytes, int], Any]) -> Iterator[Any]:
     """Parse the blocks of a file; see `parse_blocks`."""
     with closing(read_blocks(source, path)) as parts:
-        yield from parse_blocks(parts, path, parse, lambda line: parse(line, 1))
+        yield from parse_blocks(parts, path, parse)
 
 
 def parse_blocks(
-    parts: Iterable[tuple[int, bytes]],
-    path: str,
-    parse: Callable[[bytes, int], Any],
-    parse_line: Callable[[bytes], Any],
-    of_rows: Callable[[list[tuple[int, Any]]], Any] | None = None,
+    parts: Iterable[tuple[int, bytes]], path: str, parse: Callable[[bytes, int], Any]
 ) -> Iterator[Any]:
     """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
 
-    If `parse` raises a ValueError, each line is parsed alone, and an error names the line. If no
-    line is wrong, ``of_rows(pairs)`` converts pairs of a line number and the result of `parse_line`.
+    If `parse` raises a ValueError, each line is parsed alone, and an error names the line.
     """
     for first, text in parts:
         try:
             parsed_block = parse(text, first)
         except (ValueError, OverflowError):
             lines = enumerate(text.removesuffix(b"\n").split(b"\n"), first)
-            rows = list(parse_rows(lines, path, parse_line))
-            if of_rows is None:
-                raise
-            parsed_block = of_rows(rows)
+            list(parse_rows(lines, path, lambda line: parse(line, 1)))
+            raise
         yield parsed_block
 
 
@@ -180,7 +173,7 @@ def split_line(line: bytes, n_tabs: int) -> list[bytes]:
     return [word for word in stripped.replace(b"\t", b" ").split(b" ") if word]
 
 
-def parse_floats(words: list[bytes]) -> np.ndarray:
+def parse_floats(words: Sequence[bytes]) -> np.ndarray:
     """Convert words to floats; unlike Python's `float`, reject underscores (as in 1_0)."""
     if b"_" in b" ".join(words):
         raise ValueError("a number must not contain an underscore.")

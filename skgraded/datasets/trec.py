@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
@@ -36,11 +35,6 @@ class Form(NamedTuple):
     numbers: tuple[str, ...]  # columns to convert; the last one is the grade or the score
     few: tuple[str, ...] = ("query",)
     advice: str = ""  # end of the messages about wrong lines
-
-    @property
-    def used(self) -> list[str]:
-        """The columns that are read."""
-        return ["document", *dict.fromkeys((*self.few, *self.numbers))]
 
 
 QRELS = Form(
@@ -83,12 +77,18 @@ THREE = {  # keyed by the content of the third column; None if it is not known y
         ("query", "rank or score"),
     ),
 }
-VALUES = {"grade": "a finite number", "rank": "an integer ≥ 0"}  # of columns; others: a number
+# Rules for the numbers of some columns; those of the others must not be NaN.
+RULES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "grade": ("a finite number", np.isfinite),
+    "rank": (
+        "an integer ≥ 0",
+        lambda ranks: (ranks >= 0) & (ranks < np.inf) & (np.floor(ranks) == ranks),
+    ),
+}
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
 # Endings that a name does not keep: compression, and one that names the format.
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|jsonl?|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 WHOLE = re.compile(rb"[+-]?\d+")
-NO_MARKS = bytes(set(range(256)) - set(b"\t\n"))
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
@@ -304,13 +304,7 @@ def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: boo
     if form is RUN:
         start = next(parts, (1, b""))
         form, parts = (RUN if _has_falling_scores(start[1]) else RANKED), chain([start], parts)
-    parsed_blocks = text_files.parse_blocks(
-        parts,
-        name,
-        partial(_parse_text, form=form),
-        partial(_select_cells, form=form),
-        partial(_convert_rows, form=form),
-    )
+    parsed_blocks = text_files.parse_blocks(parts, name, partial(_parse_block, form=form))
     blocks = list(filter(None, parsed_blocks))
     if not blocks and allow_empty:
         return make_empty_run(name)
@@ -397,17 +391,55 @@ def _join_codes(
     return object_array(list(known)), np.concatenate(codes)
 
 
-def _parse_text(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Parse a block of uniform lines; raise a ValueError if each line must be parsed alone."""
-    text, lines = _tidy(text, first, form)
-    if not text:
-        return None
-    separator = "\t" if b"\t" in text else " "
-    parse = _parse_with_arrow if is_installed("pyarrow") else _parse_with_python
-    return _with_numbers(parse(text, form, separator), lines, form)
+def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
+    """Convert lines to columns, or to None without data; raise a ValueError if a line is wrong."""
+    text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
+    text += b"" if text.endswith(b"\n") else b"\n"
+    if b"  " in text and b"\t" not in text:
+        while b"  " in text:
+            text = text.replace(b"  ", b" ")
+        text = text.replace(b"\n ", b"\n").replace(b" \n", b"\n").lstrip(b" ")
+    lines = np.arange(first, first + text.count(b"\n"))
+    has_skipped = text.startswith((b"\n", b"#")) or b"\n\n" in text or b"\n#" in text
+    if has_skipped and b"\r" not in text:  # remove blank lines and comments
+        pairs = enumerate(text.split(b"\n"), first)
+        kept = {number: line for number, line in pairs if line[:1] not in (b"", b"#")}
+        lines, text = np.array(list(kept)), b"".join([line + b"\n" for line in kept.values()])
+    n, separator = len(form.columns), b"\t" if b"\t" in text else b" "
+    is_tidy = _is_tidy(text)
+    if is_tidy and is_installed("pyarrow"):
+        with suppress(ValueError):  # Arrow rejects some numbers that Python accepts
+            return _with_numbers(_parse_with_arrow(text, form, separator), lines, form)
+    ends = separator * (n - 1) + b"\n"
+    if is_tidy and text.translate(None, bytes(set(range(256)) - set(ends))) == ends * len(lines):
+        words = text.replace(b"\n", separator).split(separator)[:-1]
+        cells = [words[i::n] for i in range(n)]
+    else:
+        split = enumerate((_split_words(line, form) for line in text.split(b"\n")), first)
+        rows = {number: words for number, words in split if words}
+        if not rows:
+            return None
+        lines = np.array(list(rows))
+        cells = [list(words) for words in zip(*rows.values(), strict=True)]
+    columns: dict[str, Any] = {}
+    for name, words in zip(form.columns, cells, strict=True):
+        if name in form.few:
+            columns[name] = number_values(_decode_words(words, name))
+        elif name in form.numbers:
+            columns[name] = _parse_numbers(words, name, form)
+        elif name == "document":
+            columns[name] = _decode_words(words, name)
+    return _with_numbers(columns, lines, form)
 
 
-def _parse_with_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
+def _is_tidy(text: bytes) -> bool:
+    """Return whether single spaces or tabs separate all words, and all lines contain data."""
+    white = np.frombuffer(b"\n" + text, np.uint8) <= ord(" ")
+    has_mark = text.startswith(text_files.BOM)  # Arrow would drop it
+    return not (has_mark or b"\r" in text or not text or (white[1:] & white[:-1]).any())
+
+
+def _parse_with_arrow(text: bytes, form: Form, separator: bytes) -> dict[str, Any]:
     from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_uniform_lines
 
     types = {
@@ -415,124 +447,58 @@ def _parse_with_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]
         **dict.fromkeys(form.numbers, NUMBERS),
         **dict.fromkeys(form.few, CODES),
     }
-    columns = read_uniform_lines(text, form.columns, types, separator)
+    columns = read_uniform_lines(text, form.columns, types, separator.decode())
     for name, column in columns.items():
         if name in form.few:
             columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
         elif name in form.numbers:
-            columns[name] = column.to_numpy()
-    return columns
-
-
-def _parse_with_python(text: bytes, form: Form, separator: str) -> dict[str, Any]:
-    n, ends = len(form.columns), separator.encode() * (len(form.columns) - 1) + b"\n"
-    if text.translate(None, bytes(set(range(256)) - set(ends))) != ends * text.count(b"\n"):
-        raise ValueError("a line has more or fewer columns")
-    cells = text.decode().replace("\n", separator).split(separator)[:-1]
-    columns = {name: cells[i::n] for i, name in enumerate(form.columns)}
-    return _convert_texts({name: object_array(columns[name]) for name in form.used}, form)
-
-
-def _convert_rows(rows: list[tuple[int, list[str]]], form: Form) -> dict[str, Any] | None:
-    """Convert pairs (line number, cells) to columns; return None if no line contains data."""
-    if not rows:
-        return None
-    lines, cells = zip(*rows, strict=True)
-    texts = dict(zip(form.used, map(object_array, zip(*cells, strict=True)), strict=True))
-    return _with_numbers(_convert_texts(texts, form), np.array(lines), form)
-
-
-def _convert_texts(texts: dict[str, np.ndarray], form: Form) -> dict[str, Any]:
-    """Convert columns of text to codes and numbers."""
-    columns: dict[str, Any] = dict(texts)
-    for name in form.used:
-        if name in form.few:
-            columns[name] = number_values(texts[name])
-        elif name in form.numbers:
-            columns[name] = text_files.parse_floats(list(map(str.encode, texts[name])))
+            columns[name] = _check_numbers(column.to_numpy(), name, form)
     return columns
 
 
 def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
-    """Convert the numbers of a block to grades or scores; raise a ValueError if one is invalid."""
-    numbers = columns.pop(form.numbers[-1])
+    """Return the columns of a block with its lines, and its grades or scores as `number`."""
     if form is THREE[None]:
-        words = list(map(str.encode, numbers[1]))
-        numbers = text_files.parse_floats(words)[numbers[0]]
+        codes, texts = columns["rank or score"]
+        words = list(map(str.encode, texts))
         columns["is_score"] = not all(map(WHOLE.fullmatch, words))
-    is_valid = np.isfinite(numbers) if form is QRELS else ~np.isnan(numbers)
-    if "rank" in form.numbers:
-        ranks = columns.get("rank", numbers)  # the rank is already removed if it is the only number
-        is_valid &= (ranks >= 0) & (ranks < np.inf) & (np.floor(ranks) == ranks)
-    elif "rank" in columns:
-        codes, words = columns["rank"]
-        numbers_of = [text_files.parse_number(str(word).encode()) for word in words]
-        columns["rank"] = np.array(numbers_of, dtype=float)[codes]  # None becomes NaN
-    if not is_valid.all():
-        raise ValueError("a number is invalid")
+        columns["rank or score"] = _parse_numbers(words, "rank or score", form)[codes]
+    if "rank" in form.few:
+        codes, texts = columns["rank"]
+        ranks = [text_files.parse_number(text.encode()) for text in texts]
+        columns["rank"] = np.array(ranks, dtype=float)[codes]  # None becomes NaN
+    numbers = columns.pop(form.numbers[-1])
     return {**columns, "number": -numbers if form is THREE["rank"] else numbers, "line": lines}
 
 
-def _tidy(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
-    """Return lines with one separator between their words, and the line numbers.
-
-    Blank lines and comments are removed. A ValueError is raised if the lines are not uniform.
-    """
-    if not text.endswith(b"\n"):
-        text += b"\n"
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n")
-    is_uniform = b"\r" not in text
-    lines, is_tidy = np.arange(first, first + text.count(b"\n")), _is_tidy(text)
-    marks = text.translate(None, NO_MARKS) if b"\t" in text else b""
-    tabs = b"\t" * (len(form.columns) - 1) + b"\n"
-    if b"\n" + tabs in b"\n" + marks:  # some line is split at its tabs only
-        has_comment = b"#" in text and b"\n#" in b"\n" + text
-        is_uniform &= is_tidy and not has_comment and marks == tabs * len(lines)
-    else:
-        text = text.replace(b"\t", b" ")
-        if not is_tidy:
-            while b"  " in text:
-                text = text.replace(b"  ", b" ")
-            text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").lstrip(b" ")
-        if text.startswith((b"\n", b"#")) or b"\n\n" in text or b"#" in text and b"\n#" in text:
-            pairs = enumerate(text.split(b"\n"), first)
-            kept = {number: line for number, line in pairs if line[:1] not in (b"", b"#")}
-            lines, text = np.array(list(kept)), b"".join([line + b"\n" for line in kept.values()])
-    if not is_uniform or text.startswith(text_files.BOM):  # Arrow would drop the mark
-        raise ValueError("lines that must be parsed alone")
-    return text, lines
+def _parse_numbers(words: Sequence[bytes], name: str, form: Form) -> np.ndarray:
+    return _check_numbers(text_files.try_parse(text_files.parse_floats, words), name, form)
 
 
-def _is_tidy(text: bytes) -> bool:
-    """Return whether single spaces, tabs or line feeds separate all words, as in most files."""
-    white = np.frombuffer(b"\n" + text, np.uint8) <= ord(" ")
-    return not (white[1:] & white[:-1]).any()
+def _check_numbers(numbers: np.ndarray | None, name: str, form: Form) -> np.ndarray:
+    """Raise a ValueError unless all numbers of a column are valid."""
+    rule, is_valid = RULES.get(name, ("a number", lambda numbers: ~np.isnan(numbers)))
+    if numbers is None or not is_valid(numbers).all():
+        raise ValueError(f"the {name} must be {rule}.{form.advice if name == 'rank' else ''}")
+    return numbers
 
 
-def _select_cells(line: bytes, form: Form) -> list[str] | None:
-    """Return the used cells of a line, or None if it contains no data."""
+def _split_words(line: bytes, form: Form) -> list[bytes]:
+    """Return the words of a line, or no words if it contains no data; check their number."""
     words = text_files.split_line(line, len(form.columns) - 1)
-    is_trec = (
-        "name" in form.columns and len(words) > 6 and text_files.parse_number(words[3]) is not None
-    )
-    if is_trec:  # the name contains spaces; without a rank, an id does
-        words[5:] = [b" ".join(words[5:])]
+    if len(words) > 6 and "name" in form.columns and text_files.parse_number(words[3]) is not None:
+        words[5:] = [b" ".join(words[5:])]  # a name contains spaces; without a rank, an id does
     if b"\r" in line[:-1]:
         raise ValueError("lines must end with a line feed.")
-    if not words:
-        return None
-    if len(words) != len(form.columns) or b"" in words:
+    if words and (len(words) != len(form.columns) or b"" in words):
         raise ValueError(
             f"a line of {form.kind} must have {len(form.columns)} columns "
             f"({' '.join(form.columns)}); got {len(list(filter(None, words)))}.{form.advice}"
         )
-    cells = dict(zip(form.columns, words, strict=True))
-    for name in form.numbers:
-        number = text_files.parse_number(cells[name])
-        is_wrong_rank = name == "rank" and number is not None and (number < 0 or number % 1 != 0)
-        if number is None or is_wrong_rank or name == "grade" and not math.isfinite(number):
-            advice = form.advice if name == "rank" else ""
-            raise ValueError(f"the {name} must be {VALUES.get(name, 'a number')}.{advice}")
-    errors = {"rank": "replace"}  # ranks that are no numbers are ignored
-    return [cells[name].decode(errors=errors.get(name, "strict")) for name in form.used]
+    return words
+
+
+def _decode_words(words: Iterable[bytes], name: str) -> np.ndarray:
+    """Decode the words of a column; raise a ValueError unless they are UTF-8."""
+    errors = "replace" if name == "rank" else "strict"  # ranks that are no numbers are ignored
+    return object_array([word.decode(errors=errors) for word in words])
