@@ -23,12 +23,13 @@ from skgraded.cli._formats import WRITERS, find_missing, share_of_judged
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.measures.parsing import DEFAULT_MEASURES
 from skgraded.reports import compare
-from skgraded.reports.comparing import checked_settings
-from skgraded.reports.comparison_rows import FAMILIES, Rows
+from skgraded.reports.comparing import validate_settings
+from skgraded.reports.comparison_rows import FAMILIES
 from skgraded.reports.gate import CHECK_MAX_LOSS, describe_outcomes, tabulate_outcomes
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.outcomes import NOT_WORSE, WORSE
 from skgraded.stats.paired_tests import TESTS, draws_resamples
+from skgraded.writing.columns import Rows
 from skgraded.writing.sentences import describe_caveats
 from skgraded.writing.text import utf8
 
@@ -351,7 +352,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
         "n_resamples": args.resamples,
         "rng": 0 if args.seed is None and draws_resamples(test) else args.seed,
     }
-    checked_settings(list(args.systems), args.kind == FOLDER, **settings)
+    validate_settings(list(args.systems), args.kind == FOLDER, **settings)
     return settings
 
 

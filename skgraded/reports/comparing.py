@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.door import argument_error, choice_validator, whole_number
-from skgraded._input.progress import show_progress
 from skgraded._input.segments import segments_of
 from skgraded._input.user_warnings import warn_user
-from skgraded._kernels.sums import mean_of_defined
 from skgraded.reports import pairing
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import (
     FAMILIES,
-    Rows,
     Settings,
     check_choice,
-    compare_rows,
-    families_of,
-    pair_systems,
-    tabulate_means,
+    compare_parts,
 )
 from skgraded.reports.evaluation import (
     CrossEvaluation,
@@ -36,12 +30,8 @@ from skgraded.stats.intervals import (
     CHECK_LEVEL,
     FEWEST_RESAMPLES,
     check_rng,
-    estimate_mean,
-    t_interval,
 )
-from skgraded.stats.paired_samples import PairedSample, differences_by_query, summarize_pair
-from skgraded.stats.paired_tests import FEWEST, TESTS, enough_resamples, p_values
-from skgraded.writing.columns import group_rows
+from skgraded.stats.paired_tests import TESTS
 from skgraded.writing.sentences import describe_caveats
 
 
@@ -195,7 +185,7 @@ def compare(
     are_sums = isinstance(evaluations, Summaries)
     if not are_sums:
         check_evaluations(evaluations)
-    settings = checked_settings(
+    settings = validate_settings(
         list(evaluations),
         are_sums,
         baseline=baseline,
@@ -207,10 +197,10 @@ def compare(
         rng=rng,
     )
     if isinstance(evaluations, Summaries):
-        return evaluations._compare(settings, baseline, by)
+        return evaluations._compare(settings, by)
     settings = settings._replace(seed=int(np.random.default_rng(rng).integers(2**63)))
     seed = int(rng) if isinstance(rng, (int, np.integer)) else None
-    report = _compare_values(evaluations, baseline, settings, by, n_resamples, seed, progress)
+    report = _compare_evaluations(evaluations, settings, by, seed, progress)
     _warn_of_different_folds(evaluations)
     for text in describe_caveats(
         report.systems, report.judged or {}, report.n_unanswered or (), report.n_queries
@@ -219,7 +209,7 @@ def compare(
     return report
 
 
-def checked_settings(
+def validate_settings(
     systems: Sequence[str],
     are_sums: bool,
     *,
@@ -248,21 +238,18 @@ def checked_settings(
             "test='t' or none.",
             "test",
         )
-    return Settings(test, correction, level, FEWEST, 0, family)
+    return Settings(baseline, test, correction, family, level, int(n_resamples or 0))
 
 
-def _compare_values(
+def _compare_evaluations(
     evaluations: Mapping[str, Evaluation],
-    baseline: str | None,
     settings: Settings,
     by: Any,
-    n_resamples: int | None,
     seed: int | None,
     progress: bool,
 ) -> Comparison:
-    """Compare Evaluations with valid settings. By default, choose enough resamples."""
-    test, correction, level, *_, family = settings
-    paired = pairing.pair_evaluations(evaluations)
+    """Compare Evaluations with valid settings."""
+    test, paired = settings.test, pairing.pair_evaluations(evaluations)
     if test is not None:
         pairing.refuse_unequal(
             paired.weights,
@@ -272,146 +259,44 @@ def _compare_values(
     if paired.cluster is not None and test is not None and not TESTS[test].accepts_clusters:
         others = [name for name, entry in TESTS.items() if entry.accepts_clusters]
         raise ValueError(f"test={test!r} does not support clusters: use one of {others}.")
-    parts, segments, codes = {None: paired}, None, None
+    parts, codes = {None: paired}, None
     if by is not None:
-        positions = _positions_of_segments(evaluations, by, paired.first)
-        parts = {segment: paired.take(queries) for segment, queries in positions.items()}
-        segments, codes = list(parts), _codes_of(list(positions.values()))
-    systems, measures = list(evaluations), list(paired.per_query)
-    keys = pair_systems(systems, measures, baseline, segments)
-    if n_resamples is None:
-        n_tests = max(map(len, families_of(keys, family)))
-        n_resamples = enough_resamples(n_tests, level, correction)
-    settings = settings._replace(n_resamples=int(n_resamples))
-    differences, samples = _summarize_pairs(systems, parts, keys)
-    if paired.cluster is not None:
-        pairing.warn_of_few_clusters(sample.estimate.n_units for sample in samples)
-    p = _test_rows(differences, parts, keys, settings, progress)
-    means = (
-        {"segment": segment, "measure": measure, **row}
-        for measure in measures
-        for segment, part in parts.items()
-        for row in _estimate_means(systems, part, measure, level)
-    )
-    sizes = {segment: len(part.query_ids) for segment, part in parts.items()}
-    has_clusters = paired.cluster is not None
+        segments, codes = _number_segments(evaluations, by, paired.first)
+        parts = {name: paired.take(np.flatnonzero(codes == i)) for i, name in enumerate(segments)}
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
-    draws = test is not None and TESTS[test].draws
-    return Comparison(
-        systems=systems,
-        measures=measures,
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        family=family,
-        level=level,
-        rows=compare_rows(keys, sizes, samples, p, settings, differences, has_clusters),
-        n_resamples=settings.n_resamples if draws else None,
-        seed=seed if draws else None,
-        n_queries=len(paired.query_ids),
+    return compare_parts(
+        parts,
+        paired.systems,
+        list(paired.per_query),
+        settings,
         n_clusters=None if paired.cluster is None else len(np.unique(paired.cluster)),
+        seed=seed,
+        progress=progress,
+        n_queries=paired.n_queries,
         is_weighted=paired.weights is not None,
         query_ids=paired.query_ids,
         per_query=paired.per_query,
         weights=paired.weights,
-        means=tabulate_means(means),
-        segments=segments,
         segment=codes,
         judged=mean_judged(list(evaluations.values())) or None,
         n_unanswered=n_unanswered if any(n_unanswered) else None,
     )
 
 
-def _positions_of_segments(
+def _number_segments(
     evaluations: Mapping[str, Evaluation], by: Any, first: np.ndarray
-) -> dict[Any, np.ndarray]:
-    """Return the positions of each segment's queries, in order of first appearance.
+) -> tuple[list[Any], np.ndarray]:
+    """Return the segments in order of first appearance, and the number of each query's segment.
 
-    An array `by` has the order of the first system, whose query at i is paired at `first` == i.
+    An array `by` has the order of the first system; `first` contains its positions of the queries.
     """
-    ids, place = next(iter(evaluations.values())).query_ids, np.argsort(first)
-    parts = {
-        segment: np.sort(place[positions])
-        for segment, positions in segments_of(ids, by, are_compared=True)
-    }
-    return dict(sorted(parts.items(), key=lambda part: part[1][0]))
-
-
-def _codes_of(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the number of each query's segment, given the positions of the segments' queries."""
-    codes = np.empty(sum(map(len, parts)), dtype=np.intp)
-    for i, positions in enumerate(parts):
-        codes[positions] = i
-    return codes
-
-
-def _estimate_means(
-    systems: Sequence[str], part: pairing.Paired, measure: str, level: float
-) -> Iterator[dict[str, Any]]:
-    """Estimate each system's mean over its own queries; see `tabulate_means`."""
-    values, weights = part.per_query[measure], part.weights
-    counts = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
-    lacks_values = (counts.any(axis=0) & ~counts).any(axis=1)
-    for system, row, is_lacking in zip(systems, values, lacks_values, strict=True):
-        estimate = estimate_mean(row, weights, part.cluster)
-        low, high = t_interval(estimate, level)
-        yield {
-            "system": system,
-            "mean": mean_of_defined(row, weights),
-            "ci_low": low,
-            "ci_high": high,
-            "n_defined": estimate.n,
-            "lacks_values": is_lacking,
-        }
-
-
-def _summarize_pairs(
-    systems: Sequence[str], parts: Mapping[Any, pairing.Paired], keys: Rows
-) -> tuple[list[np.ndarray], list[PairedSample]]:
-    """Return the differences of each row, with nan for excluded queries, and their summary."""
-    differences, samples = [], []
-    place = {name: i for i, name in enumerate(systems)}
-    for segment, system, measure, baseline in zip(*keys.values(), strict=True):
-        pair, part = [place[system], place[baseline]], parts[segment]
-        weight, cluster = part.weights, part.cluster
-        first, second = both = part.per_query[measure][pair]
-        undefined = part.undefined[measure][pair].all(axis=0)
-        of_queries = differences_by_query(first, second, weight, merge=True)
-        is_known = ~np.isnan(of_queries)
-        mean, baseline_mean = (
-            mean_of_defined(np.where(is_known, row, np.nan), weight) for row in both
-        )
-        differences.append(of_queries)
-        samples.append(
-            summarize_pair(
-                of_queries[is_known],
-                None if weight is None else weight[is_known],
-                (mean, baseline_mean),
-                int((is_known & undefined).sum()),
-                None if cluster is None else cluster[is_known],
-            )
-        )
-    return differences, samples
-
-
-def _test_rows(
-    differences: Sequence[np.ndarray],
-    parts: Mapping[Any, pairing.Paired],
-    keys: Rows,
-    settings: Settings,
-    progress: bool,
-) -> np.ndarray:
-    """Test each row; all rows in a segment share the same resamples."""
-    test, _, _, n_resamples, seed, _ = settings
-    p = np.full(len(differences), np.nan)
-    if test is None:
-        return p
-    work = len(differences) * n_resamples
-    with show_progress(progress, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
-        for (segment,), positions in group_rows(keys, "segment").items():
-            rows, cluster = np.array([differences[i] for i in positions]), parts[segment].cluster
-            p[positions] = p_values(test, rows, n_resamples, seed, advance, cluster)
-    return p
+    ids = next(iter(evaluations.values())).query_ids
+    names, positions = zip(*segments_of(ids, by, are_compared=True), strict=True)
+    codes = np.empty(len(ids), dtype=np.intp)
+    for i, of_segment in enumerate(positions):
+        codes[of_segment] = i
+    order = np.argsort(np.unique(codes[first], return_index=True)[1])
+    return [names[i] for i in order], np.argsort(order)[codes[first]]
 
 
 def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:

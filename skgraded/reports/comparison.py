@@ -10,13 +10,12 @@ import numpy as np
 
 from skgraded._input.words import object_array
 from skgraded.reports import comparison_view as view
-from skgraded.reports.comparison_rows import Rows
 from skgraded.reports.comparison_view import Leaderboard
 from skgraded.reports.gate import tabulate_outcomes
 from skgraded.reports.report import Report
 from skgraded.stats.paired_samples import differences_by_query
 from skgraded.writing import tables
-from skgraded.writing.columns import fitting, is_in
+from skgraded.writing.columns import Rows, fitting, is_in
 from skgraded.writing.json_text import (
     VERSION,
     id_from_json,

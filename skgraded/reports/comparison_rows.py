@@ -4,40 +4,114 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.door import argument_error
+from skgraded._input.progress import show_progress
 from skgraded._input.words import object_array, suggest_name
+from skgraded.reports.comparison import Comparison
+from skgraded.reports.pairing import Paired, warn_of_few_clusters
 from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
-from skgraded.stats.intervals import MeanEstimate, are_identical, t_limits, t_reach
+from skgraded.stats.intervals import MeanEstimate, are_identical, t_interval, t_limits, t_reach
 from skgraded.stats.paired_samples import PairedSample
-from skgraded.stats.paired_tests import TESTS, smallest_p_values
+from skgraded.stats.paired_tests import (
+    TESTS,
+    draws_resamples,
+    enough_resamples,
+    p_of_sums,
+    p_values,
+    smallest_p_values,
+)
 from skgraded.stats.power import detectable_effect
+from skgraded.writing.columns import Rows, group_rows
+
+if TYPE_CHECKING:
+    from skgraded.reports.system_summaries import Summaries
 
 KEYS = ("segment", "system", "measure", "baseline")  # columns that identify a row
+MEANS = (  # columns of `Comparison.means`
+    "segment",
+    "measure",
+    "system",
+    "mean",
+    "ci_low",
+    "ci_high",
+    "n_defined",
+    "lacks_values",
+)
 FAMILIES = ("all", "measure")  # values of `family`
-Rows = dict[str, np.ndarray]  # a table of columns
 
 
 class Settings(NamedTuple):
     """Settings of a comparison; the parameters of `compare` have the same names."""
 
-    test: str | None
-    correction: str | None
-    level: float
-    n_resamples: int
-    seed: int  # for the resamples
+    baseline: str | None = None
+    test: str | None = None
+    correction: str | None = None
     family: str = "all"
+    level: float = 0.95
+    n_resamples: int = 0  # 0: enough; see `enough_resamples`
+    seed: int = 0  # for the resamples
+
+
+def compare_parts(
+    parts: Mapping[Any, Paired | Summaries],
+    systems: list[str],
+    measures: list[str],
+    settings: Settings,
+    *,
+    n_clusters: int | None = None,
+    seed: int | None = None,
+    progress: bool = False,
+    **fields: Any,
+) -> Comparison:
+    """Compare the systems in each part; the parts are keyed by segment, or by None without `by`.
+
+    `fields` contains the fields of the Comparison that depend on the kind of the parts.
+    """
+    keys = pair_systems(systems, measures, settings.baseline, parts)
+    if not settings.n_resamples:
+        n_tests = max(map(len, families_of(keys, settings.family)))
+        n_resamples = enough_resamples(n_tests, settings.level, settings.correction)
+        settings = settings._replace(n_resamples=n_resamples)
+    samples = [
+        parts[segment]._summarize_pair(system, baseline, measure)
+        for segment, system, measure, baseline in zip(*keys.values(), strict=True)
+    ]
+    if n_clusters is not None:
+        warn_of_few_clusters(sample.estimate.n_units for sample in samples)
+    p = _test_samples(samples, keys, parts, settings, progress)
+    means = [
+        (segment, measure, system, mean, *t_interval(estimate, settings.level), estimate.n, lacks)
+        for measure in measures
+        for segment, part in parts.items()
+        for system, mean, estimate, lacks in part._estimate_means(measure)
+    ]
+    sizes = {segment: part.n_queries for segment, part in parts.items()}
+    draws = draws_resamples(settings.test)
+    return Comparison(
+        systems=systems,
+        measures=measures,
+        baseline=settings.baseline,
+        test=settings.test,
+        correction=settings.correction,
+        family=settings.family,
+        level=settings.level,
+        rows=compare_rows(keys, sizes, samples, p, settings, n_clusters is not None),
+        n_resamples=settings.n_resamples if draws else None,
+        seed=seed if draws else None,
+        means=_arrange(MEANS, means),
+        segments=None if None in parts else list(parts),
+        n_clusters=n_clusters,
+        **fields,
+    )
 
 
 def pair_systems(
-    systems: Sequence[str],
-    measures: Sequence[str],
-    baseline: str | None,
-    segments: Sequence[Any] | None,
+    systems: Sequence[str], measures: Sequence[str], baseline: str | None, segments: Iterable[Any]
 ) -> Rows:
     """Return the columns that identify a row: one row per pair, measure and segment.
 
@@ -52,23 +126,42 @@ def pair_systems(
         (segment, system, measure, first)
         for first, system in pairs
         for measure in measures
-        for segment in ([None] if segments is None else segments)
+        for segment in segments
     ]
-    return dict(zip(KEYS, map(object_array, zip(*keys, strict=True)), strict=True))
+    return _arrange(KEYS, keys)
 
 
-def tabulate_means(means: Iterable[Mapping[str, Any]]) -> Rows:
-    """Return the table of the systems' means, given one dict per segment, measure and system.
-
-    Each mean is over the system's own queries. A system `lacks_values` if it has no value for a
-    query for which another system has one.
-    """
-    rows = list(means)
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
+def _arrange(names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Rows:
+    """Convert rows to a table of columns."""
+    columns = zip(names, zip(*rows, strict=True), strict=True)
     return {
-        name: object_array(cells) if name in KEYS else np.array(cells)
-        for name, cells in columns.items()
+        name: object_array(cells) if name in KEYS else np.array(cells) for name, cells in columns
     }
+
+
+def _test_samples(
+    samples: Sequence[PairedSample],
+    keys: Rows,
+    parts: Mapping[Any, Paired | Summaries],
+    settings: Settings,
+    progress: bool,
+) -> np.ndarray:
+    """Test each row; all rows of a part share the same resamples."""
+    test, n_resamples, p = settings.test, settings.n_resamples, np.full(len(samples), np.nan)
+    if test is None:
+        return p
+    work, is_shown = len(samples) * n_resamples, progress and draws_resamples(test)
+    with show_progress(is_shown, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
+        for (segment,), positions in group_rows(keys, "segment").items():
+            part = parts[segment]
+            if isinstance(part, Paired):
+                rows = np.array([samples[i].differences for i in positions])
+                p[positions] = p_values(
+                    test, rows, n_resamples, settings.seed, advance, part.cluster
+                )
+            else:
+                p[positions] = [p_of_sums(test, samples[i]) for i in positions]
+    return p
 
 
 def families_of(rows: Rows, family: str) -> list[np.ndarray]:
@@ -92,29 +185,27 @@ def compare_rows(
     keys: Rows,
     sizes: Mapping[Any, int],
     samples: Sequence[PairedSample],
-    p_values: np.ndarray,
+    p: np.ndarray,
     settings: Settings,
-    differences: Sequence[np.ndarray] = (),
     has_clusters: bool = False,
 ) -> Rows:
     """Return the rows of a comparison; `compare` and `Comparison` describe the columns.
 
     `sizes` contains the number of all queries in each segment. Each row has a sample and a p-value,
-    which is nan without a test. Tests with a `statistic` need the `differences`, which may contain
-    nan.
+    which is nan without a test.
     """
-    test, correction, level, n_resamples, _, family = settings
+    _, test, correction, family, level, n_resamples, _ = settings
     sample: Any = {
         name: np.array([getattr(row, name) for row in samples])
-        for name in PairedSample._fields[:-1]
+        for name in PairedSample._fields[:-2]
     }
     mean, baseline_mean, ties = sample["mean"], sample["baseline_mean"], sample["ties"]
     fields: Any = map(np.array, zip(*(sample.estimate for sample in samples), strict=True))
     estimates: Any = MeanEstimate(*fields)
     n, n_units = estimates.n, estimates.n_units
-    p_adjusted, levels = p_values.copy(), np.full(len(n), level)
+    p_adjusted, levels = p.copy(), np.full(len(n), level)
     for tests in families_of(keys, family):
-        p_adjusted[tests] = corrections.adjust(p_values[tests], correction)
+        p_adjusted[tests] = corrections.adjust(p[tests], correction)
         levels[tests] = corrections.level_of_each(p_adjusted[tests], level, correction)
     significant = is_significant(p_adjusted, level)
     ci_low, ci_high = widen_to_zero(t_limits(estimates, levels), p_adjusted, level)
@@ -128,14 +219,15 @@ def compare_rows(
     if test is not None:
         n_differing, deviation = sample["n_differing"], sample["unit_deviation"]
         smallest, are_limits = smallest_p_values(test, n_units, n_differing, n_resamples)
-        is_bound = are_limits & ~(p_values > smallest * (1 + 1e-9))
+        is_bound = are_limits & ~(p > smallest * (1 + 1e-9))
         can_detect = (deviation > 0) & is_significant(smallest, levels)
         effect = detectable_effect(n_units, t_reach(n_units, levels))
         detectable = effect * deviation / np.sqrt(TESTS[test].efficiency)
         min_detectable = np.where(can_detect, detectable, np.nan)
         if (statistic := TESTS[test].statistic) is not None:
             for i in np.flatnonzero(has_winner).tolist():
-                known = differences[i][~np.isnan(differences[i])]
+                differences: Any = samples[i].differences
+                known = differences[~np.isnan(differences)]
                 has_winner[i] = statistic(known) * difference[i] > 0
     return {
         "segment": keys["segment"],
@@ -145,7 +237,7 @@ def compare_rows(
         "difference": difference,
         "ci_low": ci_low,
         "ci_high": ci_high,
-        "p_value": p_values,
+        "p_value": p,
         "p_adjusted": p_adjusted,
         "n_queries": np.array([sizes[segment] for segment in keys["segment"]]),
         "n_defined": n,

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgraded._input.words import counted, object_array
-from skgraded.reports.comparison_rows import Rows
 from skgraded.reports.report import Table
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
-from skgraded.writing.columns import group_rows, is_in, list_rows, select_rows, swap_systems
+from skgraded.writing.columns import Rows, group_rows, is_in, list_rows, select_rows, swap_systems
 from skgraded.writing.tables import Grid, Interval, Marked
 from skgraded.writing.text import Bound, label
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skgraded._input.door import number_validator
-from skgraded.reports.comparison_rows import Rows
 from skgraded.reports.pairing import refuse_unequal
 from skgraded.stats.outcomes import judge_outcomes
-from skgraded.writing.columns import list_rows
+from skgraded.writing.columns import Rows, list_rows
 from skgraded.writing.text import fixed, label
 
 if TYPE_CHECKING:

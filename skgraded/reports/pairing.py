@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -11,7 +12,9 @@ import numpy as np
 from skgraded._input.queries import query_codes
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, find_lowest_ids, plain, plain_list
-from skgraded.stats.intervals import ROUNDING
+from skgraded._kernels.sums import mean_of_defined
+from skgraded.stats.intervals import ROUNDING, MeanEstimate, estimate_mean
+from skgraded.stats.paired_samples import PairedSample, summarize_pair
 
 if TYPE_CHECKING:
     from skgraded.reports.evaluation import Evaluation
@@ -25,6 +28,7 @@ FEWEST_CLUSTERS = 15
 class Paired(NamedTuple):
     """The values of several systems, with queries in the same order for all systems."""
 
+    systems: list[str]
     query_ids: np.ndarray
     per_query: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
     undefined: dict[str, np.ndarray]  # boolean arrays of the same shape
@@ -41,9 +45,29 @@ class Paired(NamedTuple):
         weights, cluster = (
             None if part is None else part[queries] for part in (self.weights, self.cluster)
         )
-        return type(self)(
-            self.query_ids[queries], values, undefined, weights, cluster, self.first[queries]
-        )
+        ids, first = self.query_ids[queries], self.first[queries]
+        return type(self)(self.systems, ids, values, undefined, weights, cluster, first)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.query_ids)
+
+    def _summarize_pair(self, system: str, baseline: str, measure: str) -> PairedSample:
+        """Summarize the differences between two systems."""
+        pair = [self.systems.index(name) for name in (system, baseline)]
+        are_undefined: Any = self.undefined[measure][pair].all(axis=0)
+        values, baseline_values = self.per_query[measure][pair]
+        return summarize_pair(values, baseline_values, are_undefined, self.weights, self.cluster)
+
+    def _estimate_means(self, measure: str) -> Iterator[tuple[str, float, MeanEstimate, bool]]:
+        """Yield each system, its mean over its own queries, the estimate, and `lacks_values`."""
+        values, weights = self.per_query[measure], self.weights
+        counts = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
+        lacks_values = (counts.any(axis=0) & ~counts).any(axis=1)
+        for system, row, is_lacking in zip(self.systems, values, lacks_values, strict=True):
+            estimate = estimate_mean(row, weights, self.cluster)
+            yield system, mean_of_defined(row, weights), estimate, is_lacking
 
 
 def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
@@ -70,9 +94,11 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
         }
         for name in ("per_query", "undefined")
     )
-    weights = _common_weights(evaluations, positions)
-    cluster = _common_clusters(evaluations, positions)
-    return Paired(ids[first], per_query, undefined, weights, cluster, first)
+    weights, clusters = (
+        _find_common(evaluations, positions, field) for field in ("weights", "clusters")
+    )
+    cluster = None if clusters is None else query_codes(clusters, name="clusters")[0]
+    return Paired(list(evaluations), ids[first], per_query, undefined, weights, cluster, first)
 
 
 def positions_of(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -115,56 +141,32 @@ def common_measures(evaluations: Mapping[str, Any]) -> list[str]:
     return list(first.per_query)
 
 
-def _common_weights(
-    evaluations: Mapping[str, Any], positions: Mapping[str, Any]
+def _find_common(
+    evaluations: Mapping[str, Evaluation], positions: Mapping[str, np.ndarray], field: str
 ) -> np.ndarray | None:
-    """Return the systems' common weights in the order of the first, or None if unweighted."""
-    if all(evaluation.weights is None for evaluation in evaluations.values()):
+    """Return the weights or clusters of all systems in the order of the first; None without any.
+
+    A system without weights has the weight 1. Raise a ValueError if the systems differ.
+    """
+    arrays = {name: getattr(evaluation, field) for name, evaluation in evaluations.items()}
+    if all(values is None for values in arrays.values()):
         return None
+    default = np.ones if field == "weights" else partial(np.full, fill_value=None, dtype=object)
     (first_name, common), *others = (
-        (
-            name,
-            np.ones(len(evaluation.query_ids))
-            if evaluation.weights is None
-            else evaluation.weights[positions[name]],
-        )
-        for name, evaluation in evaluations.items()
+        (name, default(len(positions[name])) if values is None else values[positions[name]])
+        for name, values in arrays.items()
     )
-    for name, weights in others:
-        if (weights != common).any():
-            i = int(np.argmax(weights != common))
+    for name, values in others:
+        differs = values != common
+        if differs.any():
+            i = int(np.argmax(differs))
             query = plain_list(evaluations[first_name].query_ids)[i]
             raise ValueError(
-                f"Systems {name!r} and {first_name!r} have different weights, such as "
-                f"{weights[i]:g} and {common[i]:g} for query {query!r}. Evaluate all systems with "
-                "the same sample_weight."
+                f"Systems {name!r} and {first_name!r} have different {field}, such as "
+                f"{plain(values[i])!r} and {plain(common[i])!r} for query {query!r}. Evaluate all "
+                f"systems with the same {field}."
             )
     return common
-
-
-def _common_clusters(
-    evaluations: Mapping[str, Evaluation], positions: Mapping[str, np.ndarray]
-) -> np.ndarray | None:
-    """Return the number of each query's cluster, or None without clusters."""
-    (first_name, first), *others = evaluations.items()
-    for name, evaluation in others:
-        if (evaluation.clusters is None) != (first.clusters is None):
-            raise ValueError(
-                f"Only one of {first_name!r} and {name!r} has clusters: evaluate all systems with "
-                "the same clusters, or none."
-            )
-        if first.clusters is not None and evaluation.clusters is not None:
-            pair = first.clusters[positions[first_name]], evaluation.clusters[positions[name]]
-            differs = pair[0] != pair[1]
-            if np.any(differs):
-                i = int(np.argmax(differs))
-                query = plain_list(first.query_ids)[positions[first_name][i]]
-                raise ValueError(
-                    f"Systems {first_name!r} and {name!r} have different clusters, such as "
-                    f"{plain(pair[0][i])!r} and {plain(pair[1][i])!r} for query {query!r}."
-                )
-    cluster = number_clusters(first)
-    return None if cluster is None else cluster[positions[first_name]]
 
 
 def number_clusters(evaluation: Evaluation) -> np.ndarray | None:

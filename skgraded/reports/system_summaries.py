@@ -12,18 +12,16 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.segments import refuse_too_many
-from skgraded.reports import comparison_rows as rows
 from skgraded.reports import summary as sums
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_rows import Settings
+from skgraded.reports.comparison_rows import Settings, compare_parts
 from skgraded.reports.evaluation import LEVEL, Evaluation, check_evaluations
 from skgraded.reports.pairing import pair_evaluations
 from skgraded.reports.report import means_text
 from skgraded.reports.summary import Mergeable, Summary, moments_from_dict, moments_to_dict
 from skgraded.stats.exact_sums import Moments, exact_sum, weighted
-from skgraded.stats.intervals import MeanEstimate, t_interval
+from skgraded.stats.intervals import MeanEstimate
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
-from skgraded.stats.paired_tests import FEWEST, TESTS, p_of_identical
 from skgraded.stats.rounding import are_equal
 from skgraded.writing.json_text import VERSION
 
@@ -74,8 +72,12 @@ class Differences:
         mean, baseline_mean = (
             float(total / moments.w) if n else math.nan for total in (self.second, self.first)
         )
-        error = moments.standard_error if n > 1 else math.nan
-        deviation = 0.0 if n < 2 or self._are_constant() else moments.deviation()
+        error, deviation = math.nan, 0.0
+        if n > 1:
+            error = moments.standard_error
+            size = float(max(abs(self.first), abs(self.second)) / moments.w)
+            if not are_equal(moments.lowest, moments.highest, size):
+                deviation = moments.deviation()
         return PairedSample(
             mean,
             baseline_mean,
@@ -88,22 +90,6 @@ class Differences:
             n_differing=n - self.ties,
             estimate=MeanEstimate(n, moments.mean, error, moments.lowest, moments.highest, n),
         )
-
-    def p_value(self, test: str | None) -> float:
-        """Return the two-sided p-value of a test of sums; nan without a test."""
-        if test is None:
-            return math.nan
-        n, p_of_t = self.moments.n, TESTS[test].p_of_t
-        if n < 2 or self.ties == n:
-            return 1.0 if n else math.nan
-        if self._are_constant():
-            return p_of_identical(n)
-        assert p_of_t is not None  # `checked_settings` refuses other tests
-        return p_of_t(n, self.moments.mean / self.moments.standard_error)
-
-    def _are_constant(self) -> bool:
-        size = float(max(abs(self.first), abs(self.second)) / self.moments.w)
-        return bool(are_equal(self.moments.lowest, self.moments.highest, size))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as numbers and texts for JSON."""
@@ -273,45 +259,26 @@ class Summaries(Mergeable):
             for row in summary._rows(level)
         ]
 
-    def _compare(
-        self, settings: Settings, baseline: str | None = None, by: str | None = None
-    ) -> Comparison:
+    def _compare(self, settings: Settings, by: str | None = None) -> Comparison:
         """Compare the systems, or the systems in each segment, using sums and valid settings."""
         is_weighted = self._check_weights(settings.test)
-        systems, measures, parts = list(self.systems), self.measures, self._parts(by)
-        segments = None if by is None else list(parts)
-        keys = rows.pair_systems(systems, measures, baseline, segments)
-        differences = [
-            _between(parts[segment], first, system, measure)
-            for segment, system, measure, first in zip(*keys.values(), strict=True)
-        ]
-        sizes = {segment: part.n_queries for segment, part in parts.items()}
-        samples = [of_pair.sample() for of_pair in differences]
-        p_values = np.array([of_pair.p_value(settings.test) for of_pair in differences])
-        return Comparison(
-            systems=systems,
-            measures=measures,
-            baseline=baseline,
-            seed=None,
-            rows=rows.compare_rows(keys, sizes, samples, p_values, settings),
-            segments=segments,
-            test=settings.test,
-            correction=settings.correction,
-            family=settings.family,
-            level=settings.level,
-            n_resamples=None,
+        return compare_parts(
+            self._parts(by),
+            list(self.systems),
+            self.measures,
+            settings,
             n_queries=self.n_queries,
             is_weighted=is_weighted,
-            means=rows.tabulate_means(
-                {"segment": segment, "measure": measure, **row}
-                for measure in measures
-                for segment, part in parts.items()
-                for row in part._estimate_means(measure, settings.level)
-            ),
         )
 
-    def _estimate_means(self, measure: str, level: float) -> Iterator[dict[str, Any]]:
-        """Estimate each system's mean over its own queries; see `tabulate_means`."""
+    def _summarize_pair(self, system: str, baseline: str, measure: str) -> PairedSample:
+        """Summarize the differences between two systems."""
+        if (baseline, system) in self.differences:
+            return self.differences[baseline, system][measure].sample()
+        return (-self.differences[system, baseline][measure]).sample()
+
+    def _estimate_means(self, measure: str) -> Iterator[tuple[str, float, Moments, bool]]:
+        """Yield each system, its mean over its own queries, the moments, and `lacks_values`."""
         moments = {name: part.tallies[measure].moments for name, part in self.systems.items()}
         is_lacking = dict.fromkeys(moments, False)
         for pair, differences in self.differences.items():
@@ -319,15 +286,7 @@ class Summaries(Mergeable):
             for system, other in (pair, pair[::-1]):
                 is_lacking[system] |= moments[other].n > n_shared
         for system, of_system in moments.items():
-            low, high = t_interval(of_system, level)
-            yield {
-                "system": system,
-                "mean": of_system.mean,
-                "ci_low": low,
-                "ci_high": high,
-                "n_defined": of_system.n,
-                "lacks_values": is_lacking[system],
-            }
+            yield system, of_system.mean, of_system, is_lacking[system]
 
     def _parts(self, by: str | None) -> dict[Any, Summaries]:
         """Return the Summaries to compare, keyed by segment, or by None without `by`."""
@@ -357,17 +316,10 @@ class Summaries(Mergeable):
         return any(part.has_unequal_weights for part in moments)
 
     def _page(self, title: str | None = None) -> Any:
-        return self._compare(Settings(None, None, LEVEL, FEWEST, 0))._page(title)
+        return self._compare(Settings(level=LEVEL))._page(title)
 
     def __repr__(self) -> str:
         systems = "; ".join(
             f"{name}: {means_text(summary)}" for name, summary in self.systems.items()
         )
         return f"Summaries({self.n_queries} queries: {systems})"
-
-
-def _between(summaries: Summaries, baseline: str, system: str, measure: str) -> Differences:
-    """Return the summarized differences `system` minus `baseline`."""
-    if (baseline, system) in summaries.differences:
-        return summaries.differences[baseline, system][measure]
-    return -summaries.differences[system, baseline][measure]

@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skgraded._kernels.sums import mean_of_defined
 from skgraded.stats.intervals import MeanEstimate, estimate_mean, sum_differences
 from skgraded.stats.rounding import subtract
 
 
 class PairedSample(NamedTuple):
-    """Summary statistics of two systems and their differences, without a test."""
+    """Summary statistics of a system, its baseline and their differences, without a test."""
 
     mean: float
     baseline_mean: float
@@ -21,16 +22,22 @@ class PairedSample(NamedTuple):
     unit_deviation: float  # the same for clusters: standard error times the root of their number
     n_differing: int  # number of queries, or clusters, whose (sum of) differences is not 0
     estimate: MeanEstimate  # of the mean difference
+    differences: np.ndarray | None = None  # nan for excluded queries; None if they are unknown
 
 
 def summarize_pair(
-    differences: np.ndarray,
-    weights: np.ndarray | None,
-    means: tuple[float, float],
-    n_undefined: int,
+    values: np.ndarray,
+    baseline_values: np.ndarray,
+    are_undefined: np.ndarray,
+    weights: np.ndarray | None = None,
     cluster: np.ndarray | None = None,
 ) -> PairedSample:
-    """Summarize differences that contain no nan; `means` contains the means of both systems."""
+    """Summarize two samples of values; `are_undefined` are the queries undefined for both."""
+    of_queries = differences_by_query(values, baseline_values, weights, merge=True)
+    is_known = ~np.isnan(of_queries)
+    differences = of_queries[is_known]
+    weights = None if weights is None else weights[is_known]
+    cluster = None if cluster is None else cluster[is_known]
     estimate, deviation = estimate_mean(differences, weights, cluster), 0.0
     n = estimate.n
     if n > 1 and np.ptp(differences) > 0:
@@ -40,13 +47,15 @@ def summarize_pair(
     if cluster is not None:
         unit_deviation = estimate.standard_error * np.sqrt(estimate.n_units)
     return PairedSample(
-        *means,
+        mean_of_defined(values[is_known], weights),
+        mean_of_defined(baseline_values[is_known], weights),
         **count_outcomes(differences),
-        n_undefined=n_undefined,
+        n_undefined=int(np.count_nonzero(is_known & are_undefined)),
         deviation=deviation,
         unit_deviation=unit_deviation,
         n_differing=int(np.count_nonzero(sum_differences(differences, cluster))),
         estimate=estimate,
+        differences=of_queries,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from skgraded._input.progress import Advance, show_nothing
 from skgraded.stats.intervals import BLOCK, sum_clusters, sum_differences
+from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.rounding import are_equal
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
@@ -66,6 +67,17 @@ def p_values(
     if len(tested):
         p[tested] = TESTS[test].p(rows[tested], n_resamples, seed, advance, cluster)
     return p
+
+
+def p_of_sums(test: str, sample: PairedSample) -> float:
+    """Return the two-sided p-value of a sample without differences, with a test of sums."""
+    n, p_of_t = sample.estimate.n, TESTS[test].p_of_t
+    if n < 2 or sample.ties == n:
+        return 1.0 if n else math.nan
+    if sample.deviation == 0:
+        return p_of_identical(n)
+    assert p_of_t is not None  # `validate_settings` refuses other tests
+    return p_of_t(n, sample.estimate.mean / sample.estimate.standard_error)
 
 
 def smallest_p_values(

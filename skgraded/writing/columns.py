@@ -12,6 +12,7 @@ import numpy as np
 from skgraded.writing.text import KINDS, format_cells
 
 OUTPUTS = ("rows", "frame", "page", "terminal", "latex")  # from the widest to the narrowest
+Rows = dict[str, np.ndarray]  # a table of columns
 NEGATED = ("signed", "interval")  # kinds of numbers that change their sign if systems are swapped
 
 

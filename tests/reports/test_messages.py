@@ -72,7 +72,7 @@ COMPARE = [
         "other weights",
         lambda: compared(ap([1, 0, 1], weights=np.array([1.0, 1, 2]))),
         V,
-        "^Systems 'b' and 'a' have different weights, such as 2 and 1 for query 2",
+        "^Systems 'b' and 'a' have different weights, such as 2.0 and 1.0 for query 2",
     ),
     (
         "baseline",
@@ -101,7 +101,7 @@ COMPARE = [
         "minus other weights",
         lambda: ABC.minus(ap([1, 0, 1], weights=np.array([1.0, 1, 2]))),
         V,
-        "'other' and 'self' have different weights, such as 2 and 1 for query 2",
+        "'other' and 'self' have different weights, such as 2.0 and 1.0 for query 2",
     ),
 ]
 
@@ -484,6 +484,7 @@ SUMMARIES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:kappa of .* is nan")
 @pytest.mark.parametrize(
     "call, error, message",
     [

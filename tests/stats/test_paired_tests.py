@@ -191,13 +191,16 @@ def test_the_number_of_resamples_depends_on_the_number_of_tests(
 
 
 def test_a_sample_contains_outcomes_the_mean_and_the_deviation():
-    sample = summarize_pair(np.array([0.5, -0.25, 0.5, 0, 0]), None, (0.65, 0.5), 0)
+    undefined = np.array([False, False, False, True, False])
+    sample = summarize_pair(np.array([1, 0.25, 1, 0.5, 0.5]), np.full(5, 0.5), undefined)
+    assert (sample.mean, sample.baseline_mean, sample.n_undefined) == (3.25 / 5, 0.5, 1)
     assert (sample.wins, sample.ties, sample.losses) == (2, 2, 1)
     assert sample.estimate.mean == pytest.approx((0.5 - 0.25 + 0.5) / 5)
     squares = 2 * 0.35**2 + 0.4**2 + 2 * 0.15**2
     assert sample.deviation == pytest.approx((squares / 4) ** 0.5)
     # The weighted mean is (0.2 + 3 * 0.6) / 4 = 0.5.
-    weighted = summarize_pair(np.array([0.2, 0.6]), np.array([1.0, 3.0]), (0.5, 0.0), 0)
+    values, weights = np.array([0.2, 0.6, np.nan, 9]), np.array([1.0, 3.0, 1.0, 0.0])
+    weighted = summarize_pair(values, np.zeros(4), undefined[:4], weights)
     variance = (1 * 0.3**2 + 3 * 0.1**2) / 4 * 2 / (2 - 1)
     assert weighted.estimate.mean == pytest.approx(0.5)
     assert weighted.deviation == pytest.approx(variance**0.5)
