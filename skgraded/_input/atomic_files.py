@@ -12,8 +12,9 @@ from pathlib import Path
 def write_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield the path of a temporary file next to `path`; on success, the new file replaces `path`.
 
-    After any error, such as a full disk, the previous file remains unchanged.
-    Pipes and devices are written to directly. Every OSError names `path`.
+    After any error, such as a full disk, the previous file remains unchanged. If the process is
+    killed, the temporary file remains: it is hidden and ends in ".tmp", so that no pattern such as
+    "*.json" matches it. Pipes and devices are written to directly. Every OSError names `path`.
     """
     with _name_path_in_errors(path):
         if os.path.exists(path) and not os.path.isfile(path):
@@ -47,7 +48,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 def _choose_paths(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     target = Path(os.path.realpath(path))  # follows symbolic links
-    return target, target.with_name(f".{secrets.token_hex(8)}-{target.name[-40:]}")
+    return target, target.with_name(f".{secrets.token_hex(8)}.tmp")
 
 
 @contextmanager

@@ -23,13 +23,14 @@ def read_report(
     Every error names the file.
     """
     is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
-    text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
+    text: Any = text_or_path if is_text else Path(text_or_path).read_bytes()
     source = "The JSON" if is_text else f"{text_or_path}: The JSON"
     try:
-        written: dict[str, Any] = json.loads(text)
-    except ValueError as error:
+        written: Any = json.loads(text)
+    except ValueError as error:  # also for bytes that are not UTF-8
         what = "is empty" if not text.strip() else f"is not complete or not valid: {error}"
         raise ValueError(f"{source} {what}.") from None
+    written = written if isinstance(written, dict) else {}
     kind, version = written.get("kind"), written.get("version")
     if kind is None or kind not in readers:
         raise ValueError(f"{source} must have the kind {' or '.join(readers)}; got {kind!r}.")

@@ -28,6 +28,8 @@ _MARKDOWN = str.maketrans(
         ">": "&gt;",
     }
 )
+# Methods of pandas by the end of a file name; temporary files have other names.
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd"}
 SHORT_TABLE = 40  # in LaTeX, tables with more rows are split between pages
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # others are literal in Markdown
 # LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
@@ -177,11 +179,18 @@ def _justified(cells: list[str], width: int, is_number: bool) -> list[str]:
 
 
 def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
-    """Write a frame as CSV without its index, or return the text if `path` is None."""
+    """Write a frame as CSV without its index, or return the text if `path` is None.
+
+    nan is written as "nan"; None, as in the rows of all segments, is an empty cell.
+    """
+    names = [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]  # text
+    settings: Any = {"index": False, "na_rep": "nan"}
+    frame = frame.fillna(dict.fromkeys(names, ""))
     if path is None:
-        return frame.to_csv(index=False, na_rep="nan")
+        return frame.to_csv(**settings)
+    compression = _COMPRESSIONS.get(Path(path).suffix)
     with write_whole(path) as temporary_file:
-        frame.to_csv(temporary_file, index=False, na_rep="nan")
+        frame.to_csv(temporary_file, compression=compression, **settings)
     return None
 
 

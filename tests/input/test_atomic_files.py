@@ -26,6 +26,11 @@ def test_write_text_replaces_the_whole_file_or_nothing(tmp_path):
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
 
 
+def test_patterns_of_files_do_not_match_the_temporary_file(tmp_path):
+    with write_whole(tmp_path / "day.json") as temporary:
+        assert temporary.name.startswith(".") and not list(tmp_path.glob("*.json"))
+
+
 def test_files_keep_their_mode_and_new_files_respect_the_umask(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("old")

@@ -18,6 +18,14 @@ WRITTEN = json.loads(small_report("Evaluation").to_json())
         (b'{"kind": "Evaluation"', "Expecting"),
         (b"", "report.json: The JSON is empty"),
         (b'{"kind": "Evaluation", "ver', "report.json: The JSON is not complete or not valid: "),
+        (
+            '{"kind": "ö'.encode()[:-1],
+            "report.json: The JSON is not complete or not valid: .*utf-8",
+        ),
+        (
+            b"[1]",
+            "report.json: The JSON must have the kind Evaluation or CrossEvaluation; got None",
+        ),
         (b"{}", "must have the kind Evaluation or CrossEvaluation; got None"),
         (b'{"kind": "Comparison", "version": 1}', "got 'Comparison'"),
         (b'{"kind": "Evaluation", "version": 2}', "has the version 2, but .* only version 1"),
