@@ -61,7 +61,7 @@ def name_systems(args: Namespace, kind: str) -> dict[str, str]:
         raise ValueError(f"Each file can be passed only once; got {', '.join(args.files)}.")
     if kind == RUNS:
         sources = args.files[1:]
-        names = list(map(utf8, choose_run_names(sources).values()))
+        names = list(map(utf8, choose_run_names(sources, _open_source).values()))
     else:
         names = sources = args.score_column or ["score"]
     if args.system_names is not None:

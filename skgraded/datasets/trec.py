@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -234,12 +235,20 @@ def read_run_table(
     return _read_form(path, RUN, split, third, allow_empty).refuse_repeats().warn_of_ranks()
 
 
-def find_tag(path: str) -> str | None:
-    """Return the tag in the first lines of a TREC run; None without a file or a single tag."""
-    if not os.path.isfile(path):
+def find_tag(source: Any) -> str | None:
+    """Return the tag in the first lines of a TREC run; None without a file or a single tag.
+
+    An open file, such as standard input, remains at its position.
+    """
+    if hasattr(source, "peek"):
+        source = io.BytesIO(source.peek())
+    elif not os.path.isfile(source):
         return None
-    with text_files.open_unpacked(path, look=HEAD) as file:
-        head = file.peek(HEAD).removeprefix(text_files.BOM)
+    with text_files.open_unpacked(source, look=HEAD) as file:
+        head = (
+            text_files.try_parse(file.peek, HEAD) or b""
+        )  # if damaged, the reader raises an error
+        head = head.removeprefix(text_files.BOM)
     lines = [] if text_files.JSON.match(head) else text_files.DATA.findall(head)
     if len(lines) > 1 and not head.endswith(b"\n"):
         del lines[-1]  # probably incomplete
@@ -250,12 +259,15 @@ def find_tag(path: str) -> str | None:
     return text_files.try_parse(bytes.decode, tags.pop())
 
 
-def choose_run_names(paths: Sequence[str]) -> dict[str, str]:
+def choose_run_names(
+    paths: Sequence[str], open_source: Callable[[str], Any] = str
+) -> dict[str, str]:
     """Map the path of each run to a name: its tag if no other run has it, or else its file's stem.
 
     If these names are not unique, the names are the file names or, if necessary, the paths.
+    `open_source` returns a path or an open file.
     """
-    tags = [find_tag(path) for path in paths]
+    tags = [find_tag(open_source(path)) for path in paths]
     stems = [STEM.sub("", os.path.basename(path).removeprefix("input.")) for path in paths]
     names = [
         stem or path if tag is None or tags.count(tag) > 1 else tag

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from commands import report, run
+from commands import report, run, shell
 
 import skgraded as sg
 
@@ -109,3 +109,11 @@ def test_columns_can_be_renamed(capsys):
     assert "leads on nDCG (0.6667)" in out
     entry = report(capsys, "evaluate qrels b.run", *words[:-1])["b.run"]
     assert entry["total"] == {"R": 2 + 1 + 1} and list(entry["per_query"]) == ["nDCG", "R", "again"]
+
+
+@pytest.mark.parametrize("pack", ["cat", "gzip", "xz"])
+def test_standard_input_is_named_after_the_tag_of_the_run(pack):
+    process = shell(f"{pack} < b.run | SKGRADED evaluate qrels - a.run -m rr --format csv")
+    assert [line.split(",")[0] for line in process.stdout.splitlines()] == ["run", "b.run", "a.run"]
+    process = shell("printf 'q1 a 1\\n' | SKGRADED evaluate qrels - -m rr --format csv --quiet")
+    assert process.stdout.splitlines()[1].startswith("-,")
