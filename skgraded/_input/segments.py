@@ -18,9 +18,9 @@ class Segments(dict[Any, Any]):
 
     def __missing__(self, segment: Hashable) -> Any:
         text = as_segment(segment)
-        if text is segment:
-            raise KeyError(segment)
-        return self[text]
+        if not super().__contains__(text):
+            raise KeyError(text)
+        return super().__getitem__(text)
 
     def __contains__(self, segment: object) -> bool:
         return super().__contains__(segment) or super().__contains__(as_segment(segment))
@@ -31,7 +31,12 @@ class Segments(dict[Any, Any]):
 
 
 def as_segment(segment: Hashable) -> Hashable:
-    """Convert a date or time to ISO text in UTC; omit the time if it is midnight."""
+    """Convert a date or time to ISO text in UTC; omit the time if it is midnight.
+
+    In a tuple, each element is converted.
+    """
+    if isinstance(segment, tuple):
+        return tuple(map(as_segment, segment))
     if not isinstance(segment, (np.datetime64, date)):
         return segment
     if isinstance(segment, datetime) and segment.tzinfo is not None:

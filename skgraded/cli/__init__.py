@@ -146,7 +146,12 @@ EVALUATE: dict[str, dict[str, Any]] = {
         "twice (default), or count equal rows once (drop)",
     },
     "--weight-column": {"metavar": "NAME", "help": "column with weights, for folders"},
-    "--by": {"metavar": "NAME", "help": "column with segments to evaluate, for folders"},
+    "--by": {
+        "action": "append",
+        "metavar": "NAME",
+        "help": "column with segments to evaluate, for folders; repeat it for combinations of "
+        "several columns",
+    },
     "--partitioning": {
         "choices": PARTITIONINGS,
         "default": "shuffle",
@@ -310,7 +315,8 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
 def _with_implied(args: Namespace) -> Namespace:
     """Return the options with those that they imply, the measures, and the systems in the files."""
     names = "trec_eval" if "official" in (args.texts or ()) else args.names
-    implied = {"names": names, "ties": args.ties or (names and "trec")}
+    by = args.by[0] if args.by and len(args.by) == 1 else args.by
+    implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}
     args = Namespace(**vars(args) | implied)
     columns, kind = read_measure_columns(args), find_kind(args.files)
     return Namespace(

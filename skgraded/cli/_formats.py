@@ -23,6 +23,7 @@ from skgraded.reports.comparison_view import (
 from skgraded.reports.evaluation import mean_judged
 from skgraded.writing import tables
 from skgraded.writing.columns import fitting
+from skgraded.writing.json_text import id_from_json
 from skgraded.writing.text import percent_text
 
 MOST_PAIRS = 12  # maximum number of rows with a sentence in text, and in a table on a terminal
@@ -114,7 +115,7 @@ def _write_means(report: Means, systems: Systems, args: Namespace) -> str:
     if args.per_query:
         parts.append(_write_table(_tabulate_values(systems, args), args))
     if args.by is not None and not isinstance(report, dict):
-        table = report.to_frame().fillna({"segment": ""})  # of all queries
+        table = report._shown()
     else:
         # The highest value of the first measure that is no total comes first.
         first = min(args.columns, key=lambda column: column.kind == "total").name
@@ -198,8 +199,34 @@ def _write_comparison_csv(comparison: Comparison, systems: Systems, args: Namesp
     return str(comparison.to_csv())
 
 
+def _write_report(report: Evaluation | Summary | Summaries, args: Namespace) -> dict[str, Any]:
+    """Return a report for JSON; with --intervals, also the intervals of all its means."""
+    written = report.to_dict()
+    if args.intervals:
+        _add_intervals(written, report)
+    return written
+
+
+def _add_intervals(written: dict[str, Any], report: Any) -> None:
+    if isinstance(report, Summaries):
+        for name, entry in written["systems"].items():
+            _add_intervals(entry, report[name])
+        written["intervals"] = {
+            name: entry["intervals"] for name, entry in written["systems"].items()
+        }
+    else:
+        written["intervals"] = {
+            name: [None if limit != limit else limit for limit in interval]
+            for name, interval in report.confidence_interval().items()
+        }
+    for entry in written.get("segments") or ():
+        _add_intervals(entry, report.segments[id_from_json(entry["segment"])])
+
+
 def _write_means_json(report: Means, systems: Systems, args: Namespace) -> str:
-    entries = {name: of_system.to_dict() for name, of_system in systems.items()}
+    if not isinstance(report, dict):
+        return _dump(_write_report(report, args))
+    entries = {name: _write_report(of_system, args) for name, of_system in systems.items()}
     geometric = [column.name for column in args.columns if column.kind == "geometric mean"]
     for name, entry in entries.items():
         values = summarize_columns(systems[name], args.columns)
@@ -225,8 +252,8 @@ def _write_comparison_json(comparison: Comparison, systems: Systems, args: Names
             )
         report[name] = {
             key: value
-            for key, value in of_system.to_dict().items()
-            if key in ("mean", "n_queries", "n_defined", "n_undefined")
+            for key, value in _write_report(of_system, args).items()
+            if key in ("mean", "intervals", "n_queries", "n_defined", "n_undefined")
         }
     return _dump(report)
 

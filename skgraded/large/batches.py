@@ -28,7 +28,7 @@ def evaluate_batches(
     unjudged_documents: str | None = None,
     document: str | None = None,
     duplicates: str = "raise",
-    by: str | None = None,
+    by: str | list[str] | None = None,
     label: str | None = None,
     progress: bool = False,
 ) -> Summary | Summaries:
@@ -72,10 +72,11 @@ def evaluate_batches(
         "drop" counts rows with the same query and document once if their grades, scores and weights
         are equal; if they differ, an error is raised. `Summary.n_duplicates` is the number of rows
         dropped.
-    by : str, optional
+    by : str or list of str, optional
         Name of the column with the segment of each query, such as its country. The result then also
         contains the Summary of each segment. Dates, and intervals as from ``pandas.cut``, become
-        text.
+        text. For a list of names, such as ``["country", "device"]``, each combination that occurs
+        is a segment, named by a tuple.
     label : str, optional
         Name of this part of the data, such as its date. Summaries that share a label cannot be
         merged, so that no part is counted twice.

@@ -46,7 +46,7 @@ def evaluate(
     unjudged_documents: str | None = None,
     document: str | None = None,
     duplicates: str = "raise",
-    by: str | None = None,
+    by: str | list[str] | None = None,
     label: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Dask DataFrame on the workers that store its partitions.
@@ -76,8 +76,8 @@ def evaluate(
         Column of document ids; a query that contains a document twice is then an error.
     duplicates : {"raise", "drop"}, default="raise"
         "drop" counts equal rows with the same query and document once.
-    by : str, optional
-        Column with the segment of each query.
+    by : str or list of str, optional
+        Column with the segment of each query, or several columns.
     label : str, optional
         Name of this part of the data, such as its date.
 

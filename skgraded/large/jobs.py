@@ -10,6 +10,10 @@ from skgraded._input.queries import check_duplicates
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.parsing import Measures
 
+# Columns of `Summary.to_frame` and of files of per-query values.
+OTHER_COLUMNS = (
+    "query_id label system measure mean ci_low ci_high method n_queries n_defined n_undefined"
+).split()
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = choice_validator("partitioning", PARTITIONINGS)
 
@@ -28,7 +32,7 @@ class Job:
     unjudged_documents: str | None = None
     document: str | None = None
     duplicates: str = "raise"
-    by: str | None = None
+    by: str | list[str] | None = None
     label: str | None = None
 
     @cached_property
@@ -39,17 +43,19 @@ class Job:
     @cached_property
     def arguments(self) -> list[tuple[str, str]]:
         """Pairs (argument, name of its column)."""
-        optional = [
-            ("sample_weight", self.sample_weight),
-            ("by", self.by),
-            ("document", self.document),
-        ]
+        optional = [("sample_weight", self.sample_weight), ("document", self.document)]
         return [
             ("qid", self.qid),
             *(("y_score", name) for name in self.y_score),
+            *(("by", name) for name in self.segment_columns),
             *((argument, name) for argument, name in optional if name is not None),
             ("y_true", self.y_true),
         ]
+
+    @property
+    def segment_columns(self) -> list[str]:
+        """The names of the columns with segments."""
+        return self.by if isinstance(self.by, list) else [] if self.by is None else [self.by]
 
     @cached_property
     def columns(self) -> dict[str, str]:
@@ -66,7 +72,7 @@ class Job:
     @property
     def ids(self) -> list[str]:
         """The names of the columns with ids, which are text in CSV files."""
-        return [name for name in (self.qid, self.by, self.document) if name is not None]
+        return [name for argument, name in self.arguments if argument in ("qid", "by", "document")]
 
 
 def check_job(
@@ -80,6 +86,8 @@ def check_job(
 ) -> Job:
     """Validate the arguments and return a Job; if `per_query`, `y_score` must be a single name."""
     names = [*y_score] if isinstance(y_score, (list, tuple)) else [y_score]
+    if isinstance(settings.get("by"), tuple):
+        settings["by"] = list(settings["by"])
     job = Job(y_true, tuple(names), qid, tuple(as_measures(measures)), **settings)
     _check_partitioning(job.partitioning)
     check_unjudged_documents(job.unjudged_documents)
@@ -93,6 +101,13 @@ def check_job(
         raise ValueError(
             f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
         )
+    if isinstance(job.by, list):
+        taken = {*OTHER_COLUMNS, *job.value_columns}
+        if not taken.isdisjoint(job.by) or not 0 < len(set(job.by)) == len(job.by):
+            raise ValueError(
+                "by must be a column name or a list of distinct names other than those of measures "
+                f"and {', '.join(OTHER_COLUMNS)}; got {job.by!r}."
+            )
     if per_query and not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {names!r}.")
     return job

@@ -6,6 +6,7 @@ state the part and the row within the part.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -43,10 +44,10 @@ from skgraded.reports.system_summaries import Summaries
 
 EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"
-# Columns of validated tables and of Measured.
-GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "query", "weight", "document", "score"
-SEGMENT, PLACE, N_DROPPED = "segment", "place", "n_dropped"
-IDS = {"qid": QUERY, "by": SEGMENT, "document": DOCUMENT}  # keyed by argument
+# Columns of validated tables and of Measured; each column of segments is called "by 'name'".
+GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "qid", "weight", "document", "score"
+SEGMENT, PLACE, N_DROPPED = "by {!r}", "place", "n_dropped"
+ID = re.compile("qid|document|by ")  # the columns of ids, whose types must not differ
 
 FOR_MISSING = {  # advice on missing values, keyed by argument
     "qid": "fill in the missing ids",
@@ -139,9 +140,11 @@ def _check_columns(table: pa.Table, job: Job) -> pa.Table:
         grades, "y_true", allow_nan=_allows_missing_grades(job), allow_negative=is_of_order
     )
     columns = {GRADE: grades.astype(dtype, copy=False)} | {
-        IDS[argument]: arrow.convert_ids(table[name], argument)
+        SEGMENT.format(name) if argument == "by" else argument: arrow.convert_ids(
+            table[name], argument
+        )
         for argument, name in job.arguments
-        if argument in IDS
+        if argument in ("qid", "by", "document")
     }
     for i, name in enumerate(job.y_score):
         argument = "y_score" if job.is_single else f"y_score {name!r}"
@@ -190,7 +193,7 @@ def join_rows(tables: list[pa.Table]) -> pa.Table:
 
 def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
     """Convert columns of different types to types that Arrow joins without loss, if possible."""
-    if name in IDS.values():
+    if ID.match(name):
         return list(map(arrow.decode_column, columns))
     if name == GRADE:
         return [[read_grades(column.to_numpy(), name)[0]] for column in columns]
@@ -207,22 +210,22 @@ def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
 
 
 def types_of(table: pa.Table) -> dict[str, str]:
-    """Return the types of the ids and segments of a validated table, keyed by argument."""
+    """Return the types of the ids and segments of a validated table, keyed by column."""
     return {
-        argument: str(arrow.standardize_type(table.schema.field(name).type))
-        for argument, name in IDS.items()
-        if name in table.column_names
+        field.name: str(arrow.standardize_type(field.type))
+        for field in table.schema
+        if ID.match(field.name)
     }
 
 
 def _refuse_other_types(types: Iterable[dict[str, str]]) -> None:
     """Raise a TypeError if types of ids differ, because 1 and "1" would be two queries."""
     known = list(types)
-    for argument in known[0]:
-        names = sorted({of_part[argument] for of_part in known})
+    for name in known[0]:
+        names = sorted({of_part[name] for of_part in known})
         if len(names) > 1:
             raise TypeError(
-                f"{argument} must have the same type in all batches or partitions; got "
+                f"{name} must have the same type in all batches or partitions; got "
                 f"{' and '.join(names)}."
             )
 
@@ -282,8 +285,9 @@ def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:
             sample_weight=weights if has_weight else None,
         )
         columns = {PLACE: np.array([place], dtype=object).repeat(judgments.n_queries)}
-        if job.by is not None:
-            columns[SEGMENT] = _find_segments(table[SEGMENT], job.by, judgments)
+        for name in job.segment_columns:
+            column = SEGMENT.format(name)
+            columns[column] = _find_segments(table[column], name, judgments)
     if job.partitioning == "clustered":
         _refuse_interrupted(judgments, place)
     if job.document is not None:
@@ -397,13 +401,26 @@ def summarize_measured(measured: Measured | None, job: Job) -> Merged | None:
     report: Any = _summarize(measured, job)
     if job.by is None:
         return report
-    codes, names = query_codes(measured.columns[SEGMENT], name="by")
+    codes, names = _join_segments(
+        [measured.columns[SEGMENT.format(c)] for c in job.segment_columns]
+    )
     queries = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     segments = {
-        name: _summarize(measured.take(of_segment), job)
-        for name, of_segment in zip(plain_list(names), queries, strict=True)
+        name if isinstance(job.by, list) else name[0]: _summarize(measured.take(of_segment), job)
+        for name, of_segment in zip(names, queries, strict=True)
     }
     return replace(report, by=job.by, segments=segments)
+
+
+def _join_segments(columns: list[np.ndarray]) -> tuple[np.ndarray, list[tuple[Any, ...]]]:
+    """Return the code of each query's segment, and the segments as tuples."""
+    coded = [query_codes(column, name="by") for column in columns]
+    shape = [len(names) for _, names in coded]
+    joined = np.ravel_multi_index([codes for codes, _ in coded], shape)
+    distinct, codes = np.unique(joined, return_inverse=True)
+    positions = np.unravel_index(distinct, shape)
+    names = [plain_list(names[at]) for at, (_, names) in zip(positions, coded, strict=True)]
+    return codes, list(zip(*names, strict=True))
 
 
 def _summarize(measured: Measured, job: Job) -> Merged:

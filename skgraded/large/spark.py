@@ -53,7 +53,7 @@ def evaluate(
     unjudged_documents: str | None = None,
     document: str | None = None,
     duplicates: str = "raise",
-    by: str | None = None,
+    by: str | list[str] | None = None,
     label: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Spark DataFrame on the executors.
@@ -86,8 +86,8 @@ def evaluate(
         Column of document ids; a query that contains a document twice is then an error.
     duplicates : {"raise", "drop"}, default="raise"
         "drop" counts equal rows with the same query and document once.
-    by : str, optional
-        Column with the segment of each query.
+    by : str or list of str, optional
+        Column with the segment of each query, or several columns.
     label : str, optional
         Name of this part of the data, such as its date.
 
@@ -218,7 +218,13 @@ def _repartition(
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = whole_number(n_partitions, "n_partitions", 1)
-    frame = df.select(*(F.col("`" + name.replace("`", "``") + "`") for name in job.columns))
+    # Positions as names, because mapInArrow does not accept names that contain a dot.
+    frame = df.select(
+        *(
+            F.col("`" + name.replace("`", "``") + "`").alias(str(i))
+            for i, name in enumerate(job.columns)
+        )
+    )
     function = partial(tasks.pack_partition, job=job, n_pieces=n * PIECES_PER_PARTITION)
     pieces = _map_batches(frame, function, tasks.PIECES)
     if keeps_number or job.partitioning == "shuffle":

@@ -46,7 +46,7 @@ def pack_partition(
     part, first = TaskContext.get().partitionId(), 0  # type: ignore[union-attr]
     batches = iter(batches)
     for group in group_by_size(batches, ROWS if job.partitioning == "shuffle" else math.inf):
-        rows = pa.Table.from_batches(group)
+        rows = pa.Table.from_batches(group).rename_columns(list(job.columns))
         place = f"partition {part}" + (f" from row {first}" if first else "")
         first += rows.num_rows
         try:

@@ -14,7 +14,7 @@ from skgraded._input.segments import number_days, refuse_too_many
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
-from skgraded.reports.summary import Summary, refuse_unequal_weights
+from skgraded.reports.summary import Summary, refuse_unequal_weights, split_segment
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors
 from skgraded.stats.corrections import CORRECTIONS, adjust, level_of_each, widen_to_zero
@@ -38,7 +38,7 @@ def compare_periods(
     after: Summary | Summaries,
     smallest: float | None = None,
     *,
-    by: str | None = None,
+    by: str | list[str] | None = None,
     correction: str | None = "holm",
     level: float = 0.95,
 ) -> pandas.DataFrame:
@@ -54,7 +54,7 @@ def compare_periods(
         The smallest difference that matters, above 0, as a further column. A change matters if its
         whole interval is above `smallest` or below ``-smallest``, and does not matter if the whole
         interval is between them; otherwise, the result is inconclusive.
-    by : str, optional
+    by : str or list of str, optional
         Attribute `by` of both Summaries. If passed, each segment that occurs in both periods is
         compared.
     correction, level
@@ -65,7 +65,8 @@ def compare_periods(
     pandas.DataFrame
         One row per measure (and system, and segment), with the columns
 
-        - ``system`` (for `Summaries`), ``segment`` (with `by`), ``measure``,
+        - ``system`` (for `Summaries`), ``segment`` (with `by`; for a list, one column per name),
+          ``measure``,
         - ``before``, ``after``: means of the two periods,
         - ``difference``: ``after`` minus ``before``,
         - ``ci_low``, ``ci_high``: Welch's t interval; with a correction it is wider, as in
@@ -152,8 +153,8 @@ def compare_periods(
                 "p_undefined": share_p_value(counts, sizes),
             }
         )
-    frame = tables.frame(rows)
-    return frame.drop(columns=[name for name in OPTIONAL if frame[name].isna().all()])
+    frame = tables.frame([split_segment(row, by) for row in rows])
+    return frame.drop(columns=[n for n in OPTIONAL if n in frame and frame[n].isna().all()])
 
 
 def _systems_of(report: Summary | Summaries) -> dict[Any, Summary]:
@@ -187,14 +188,13 @@ def _check_summaries(summaries: Mapping[str, Any]) -> None:
 
 
 def _paired_segments(
-    before: Summary | Summaries, after: Summary | Summaries, by: str | None
+    before: Summary | Summaries, after: Summary | Summaries, by: str | list[str] | None
 ) -> dict[Any, tuple[Any, Any]]:
     """Return pairs of Summaries keyed by segment; without `by`, the only key is None."""
     if by is None:
         return {None: (before, after)}
     for name, summary in (("before", before), ("after", after)):
-        if not isinstance(by, str) or summary.by != by:
-            raise ValueError(f"by must be {summary.by!r}, as in the Summary {name!r}; got {by!r}.")
+        summary._check_by(by, f"the Summary {name!r}")
     early, late = before.segments or {}, after.segments or {}
     shared = [segment for segment in early if segment in late]
     if not shared:

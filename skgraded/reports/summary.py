@@ -193,7 +193,7 @@ PLAIN = "by", "labels", "n_duplicates"  # fields that JSON contains as they are
 class Mergeable(Report):
     """Base class for reports that can be merged if their queries are disjoint."""
 
-    by: str | None = None
+    by: str | list[str] | None = None
     segments: dict[Any, Self] | None = None
     labels: list[str] = field(default_factory=list, compare=False)
     n_duplicates: int = field(default=0, compare=False)
@@ -227,23 +227,36 @@ class Mergeable(Report):
 
         The pandas.DataFrame has one row per measure and, if there are several, per system and
         segment. The columns are ``system`` (for Summaries) and all columns of
-        `Evaluation.summary`.
+        `Evaluation.summary`. If `by` is a list of names, columns of these names replace
+        ``segment``.
         """
-        return tables.frame(self._rows(level))
+        return tables.frame([split_segment(row, self.by) for row in self._rows(level)])
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
         """Return the table of `summary`, with the column ``label`` if there are labels.
 
         With `by`, the first rows (segment None) describe all queries. Merged labels: "a to z".
         """
-        rows = self._rows(level)
-        whole = [] if self.segments is None else without_segments(self)._rows(level)
-        names, rows = list((rows or [{"segment": None} | whole[0]])[0]), [*whole, *rows]
+        rows = [split_segment(row, self.by) for row in self._rows(level)]
+        names = list(rows[0])
+        if self.segments is not None:
+            rows = [*without_segments(self)._rows(level), *rows]
         label = " to ".join(dict.fromkeys(self.labels[:1] + self.labels[-1:]))
         columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
-        if "segment" in columns:  # not converted to floats
-            columns["segment"] = object_array(columns["segment"])
+        for name in segment_names(self.by):  # not converted to floats
+            columns[name] = object_array(columns[name])
         return tables.frame(({"label": [label] * len(rows)} if label else {}) | columns)
+
+    def _shown(self) -> pandas.DataFrame:
+        """Return the table of `to_frame`, in which the segment of all queries is "", not None."""
+        return self.to_frame().fillna(dict.fromkeys(segment_names(self.by), ""))
+
+    def _check_by(self, by: Any, name: str) -> None:
+        """Raise a ValueError unless `by` has the columns with which this report was evaluated."""
+        if not isinstance(by, (str, list)) or by != self.by:
+            raise ValueError(
+                f"by must be the column of segments of {name}, {self.by!r}; got {by!r}."
+            )
 
     def _parts_to_dict(self) -> dict[str, Any]:
         """Return the fields of this class for `to_dict`."""
@@ -266,6 +279,22 @@ class Mergeable(Report):
             if segments is None
             else {id_from_json(part["segment"]): cls.from_dict(part) for part in segments}
         }
+
+
+def segment_names(by: str | list[str] | None) -> list[str]:
+    """Return the names of the columns that contain the segment in a table."""
+    return ["segment"] if isinstance(by, str) else by or []
+
+
+def split_segment(row: dict[str, Any], by: str | list[str] | None) -> dict[str, Any]:
+    """Replace the tuple in the cell "segment" by one cell per name in `by`, if it is a list."""
+    cells: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "segment" and isinstance(by, list):
+            cells |= dict(zip(by, value, strict=True))
+        else:
+            cells[name] = value
+    return cells
 
 
 R = TypeVar("R", bound=Mergeable)
@@ -320,10 +349,11 @@ class Summary(Mergeable):
         Whether the queries have weights.
     unjudged : Fraction
         Sum over queries of the shares of unjudged documents; see `judged`.
-    by : str or None
-        Name of the column of segments.
+    by : str, list of str or None
+        Name of the column of segments, or of several columns.
     segments : dict of object to Summary, or None
-        Summary of each segment, in ascending order of the segments; None without `by`. Dates become
+        Summary of each segment, in ascending order of the segments; None without `by`. If `by` is a
+        list, each segment is a tuple. Dates become
         ISO text, such as "2026-11-01"; ``segments[datetime.date(2026, 11, 1)]`` also works.
     labels : list of str
         Labels of the merged parts, such as days. Two Summaries with different labels can be equal.
@@ -495,7 +525,7 @@ class Summary(Mergeable):
             level=LEVEL,
             summary=without_segments(self).summary(),
             n_queries=self.n_queries,
-            segments=None if self.by is None else self.summary(),
+            segments=None if self.by is None else tables.frame(self._rows(LEVEL)),
             is_weighted=has_unequal_weights(self),
             is_sample=True,
             query_ids=ids,

@@ -259,7 +259,7 @@ class Summaries(Mergeable):
             for row in summary._rows(level)
         ]
 
-    def _compare(self, settings: Settings, by: str | None = None) -> Comparison:
+    def _compare(self, settings: Settings, by: Any = None) -> Comparison:
         """Compare the systems, or the systems in each segment, using sums and valid settings."""
         is_weighted = self._check_weights(settings.test)
         return compare_parts(
@@ -288,17 +288,14 @@ class Summaries(Mergeable):
         for system, of_system in moments.items():
             yield system, of_system.mean, of_system, is_lacking[system]
 
-    def _parts(self, by: str | None) -> dict[Any, Summaries]:
+    def _parts(self, by: Any) -> dict[Any, Summaries]:
         """Return the Summaries to compare, keyed by segment, or by None without `by`."""
         if by is None:
             return {None: self}
-        if self.segments is None or not isinstance(by, str) or by != self.by:
-            raise ValueError(
-                f"For Summaries, by must be None or the column of segments with which they were "
-                f"evaluated, here {self.by!r}; got {by!r}."
-            )
-        refuse_too_many(list(self.segments))
-        return self.segments
+        self._check_by(by, "the Summaries")
+        segments = self.segments or {}
+        refuse_too_many(list(segments))
+        return segments
 
     def _check_weights(self, test: str | None) -> bool:
         """Return whether queries have different weights; raise a ValueError if there is a test."""

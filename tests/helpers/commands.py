@@ -33,11 +33,17 @@ def report(capsys, words, *more):
 
 
 def evaluations(capsys, words, *more):
-    """Run evaluate; return its JSON output as Evaluations or Summaries, keyed by system."""
+    """Run evaluate; return its JSON output as Evaluations, keyed by system."""
     return {
-        name: getattr(sg, entry["kind"]).from_json(json.dumps(entry))
+        name: sg.Evaluation.from_json(json.dumps(entry))
         for name, entry in report(capsys, words, *more).items()
     }
+
+
+def summary(capsys, words, *more):
+    """Run evaluate on a folder; return its JSON output as a Summary or Summaries."""
+    out = run(capsys, words, *more, "--format", "json").out
+    return (sg.Summaries if '"systems"' in out else sg.Summary).from_json(out)
 
 
 def refused(capsys, words, *more):

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from large_tables import (
     COLUMNS,
+    MEASURES,
     first_rows,
     in_memory,
     mixed,
@@ -65,6 +66,7 @@ BAD_INPUT = {
     "There is no column 'grades'.*Did you mean 'grade'": {"y_true": "grades"},
     "label must be a str; got date": {"label": DAY},
     "duplicates='drop' requires document=": {"duplicates": "drop"},
+    "by must be .* list of distinct names other than .*; got .'measure'.": {"by": ["measure"]},
 }
 
 
@@ -109,6 +111,28 @@ class EngineContract:
             }
             assert summaries.segments[name] == sg.Summaries.of(evaluations)
             assert summaries.systems["other"].segments[name] == sg.Summary.of(evaluations["other"])
+
+    def test_segments_of_several_columns_are_tuples(self, engine):
+        frame, _ = by_country(table(80))
+        frame["at.day"] = np.where(frame["query"] % 3, DAY, NEXT_DAY)
+        frame = frame.rename(columns={"score": "m.lgbm"})  # Spark reads dots as fields
+        settings = {"y_score": "m.lgbm", "by": ["country", "at.day"]}
+        summary = engine.measured(pieces(frame, 3)[1:], "clustered", **settings)
+        groups = frame.rename(columns={"m.lgbm": "score"}).groupby(
+            ["country", frame["at.day"].astype(str)]
+        )
+        assert summary == sg.Summary.from_json(summary.to_json())
+        assert summary.by == ["country", "at.day"]
+        assert list(summary.segments) == sorted(groups.groups)
+        for name, rows in groups:
+            assert summary.segments[name] == sg.Summary.of(in_memory(rows))
+        assert summary.segments["de", DAY] == summary.segments["de", "2020-01-02"]
+        assert list(summary.summary())[:3] == ["country", "at.day", "measure"]
+        names = summary.to_frame().iloc[:, :2]
+        assert names[: len(MEASURES)].isna().all(axis=None)
+        assert names.iloc[len(MEASURES)].tolist() == ["de", "2020-01-02"]
+        (alone,) = engine.measured([ROWS], by=["other"]).segments
+        assert alone == ("not read",)
 
     @pytest.mark.parametrize(
         ("kind", "partitioning"), list(zip(IDS, cycle(PARTITIONINGS), strict=False))

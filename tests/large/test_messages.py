@@ -102,7 +102,7 @@ BATCHES = [
     ),
     (
         T,
-        "by must have the same type in all batches",
+        "by 'country' must have the same type in all batches",
         [ONE.assign(country="de"), ONE.assign(country=1)],
         {"by": "country"},
     ),

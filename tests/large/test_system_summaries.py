@@ -78,7 +78,9 @@ def test_a_comparison_of_summaries_within_segments_equals_the_comparison_of_the_
     assert sg.Comparison.from_json(result.to_json()).to_json() == result.to_json()
     assert result.to_html() and result.sentences() and result.leaderboard().to_markdown()
     assert sg.compare(summaries).segments is None
-    with pytest.raises(ValueError, match="by must be None or .* here 'country'; got 'day'"):
+    with pytest.raises(
+        ValueError, match="by must be the column of segments of the Summaries, 'country'; got 'day'"
+    ):
         sg.compare(summaries, by="day")
 
 

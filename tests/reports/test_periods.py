@@ -77,7 +77,9 @@ class TestComparePeriods:
         frame = sg.compare_periods(before, after, by="country")
         assert frame["segment"].tolist() == ["de", "de"]
         assert frame["after"].tolist() == pytest.approx([AFTER.mean()] * 2)
-        with pytest.raises(ValueError, match="by must be 'country', as in the Summary 'before'"):
+        with pytest.raises(
+            ValueError, match="by must be the column of segments of the Summary 'before', 'country'"
+        ):
             sg.compare_periods(before, after, by="day")
 
     def test_the_undefined_share_is_tested(self):
@@ -156,7 +158,7 @@ class TestComparePeriods:
                 summary(AFTER),
                 {"by": "day"},
                 ValueError,
-                "by must be None, as in the Summary 'before'",
+                "by must be the column of segments of the Summary 'before', None",
             ),
             *(
                 (summary(AFTER), {argument: pd.Series(["de"])}, ValueError, f"{argument} must be")

@@ -145,7 +145,12 @@ TWO = systems(["a", "b"], 60)
     "evaluations, by, error, message",
     [
         (TWO, BY[:-1], ValueError, "'by' contains 59 segments, but there are 60 queries"),
-        (sg.Summaries.of(TWO), BY, ValueError, "by must be None or the column of segments"),
+        (
+            sg.Summaries.of(TWO),
+            BY,
+            ValueError,
+            "by must be the column of segments of the Summaries, None",
+        ),
         *(
             (TWO, by, ValueError, f"'by' .*numbers, text or dates; the segment of .*'q0' is {text}")
             for by, text in [
