@@ -1,12 +1,14 @@
 """Evaluation in batches on one machine; larger tables are written to temporary files."""
 
+import os
 import tempfile
 from contextlib import closing
 from typing import Any
 
+from skgraded._input.atomic_files import check_writable
 from skgraded._input.needs import needs
 from skgraded._input.progress import show_progress
-from skgraded.large.jobs import check_job
+from skgraded.large.jobs import check_job, check_segment_names
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
@@ -30,6 +32,7 @@ def evaluate_batches(
     duplicates: str = "raise",
     by: str | list[str] | None = None,
     label: str | None = None,
+    per_query: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Summary | Summaries:
     """Evaluate a table of any size in batches on one machine.
@@ -80,6 +83,11 @@ def evaluate_batches(
     label : str, optional
         Name of this part of the data, such as its date. Summaries that share a label cannot be
         merged, so that no part is counted twice.
+    per_query : str or Path, optional
+        Path of a Parquet file to which the per-query values are written during the evaluation. Its
+        columns are ``query_id``, the columns of `by`, ``system`` (for several systems), the
+        measures and, with `sample_weight`, ``weight``. The rows are in any order. After an error,
+        the previous file is unchanged.
     progress : bool, default=False
         Show a progress bar in a terminal or notebook; requires tqdm.
 
@@ -116,7 +124,7 @@ def evaluate_batches(
     """
     with needs("evaluate_batches", "pyarrow"):
         from skgraded.large import parts
-        from skgraded.large.pieces import PieceFile
+        from skgraded.large.pieces import PieceFile, open_values
         from skgraded.large.sources import name_batches
     job = check_job(
         y_true,
@@ -131,20 +139,22 @@ def evaluate_batches(
         by=by,
         label=label,
     )
+    if per_query is not None:
+        check_segment_names(job)
+        check_writable(per_query)
     named, n_rows = name_batches(batches, job, ROWS)
     with (
         closing(named),  # after an error, closes files and streams at once
         show_progress(progress, n_rows, unit=" rows", unit_scale=True) as show,
         # The file is created on disk when something is first written to it.
         tempfile.SpooledTemporaryFile(1, prefix="skgraded-") as file,
+        open_values(per_query, job) as write,
     ):
         pieces = PieceFile(file, job, n_rows)
         for item in parts.evaluate_parts(named, job, ROWS, show):
             pieces.add(item)
         measured = (parts.evaluate_items(items, job) for items in pieces.read())
         known = (part for part in measured if part is not None)
-        groups = parts.group_by_size(known, MIN_QUERIES)
-        report = parts.merge_sums(
-            parts.summarize_measured(parts.join_measured(group), job) for group in groups
-        )
-    return parts.finish(report, job)
+        groups = map(parts.join_measured, parts.group_by_size(known, MIN_QUERIES))
+        report = parts.merge_sums(parts.summarize_measured(write(group), job) for group in groups)
+        return parts.finish(report, job)

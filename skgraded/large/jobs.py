@@ -102,15 +102,21 @@ def check_job(
             f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
         )
     if isinstance(job.by, list):
-        taken = {*OTHER_COLUMNS, *job.value_columns}
-        if not taken.isdisjoint(job.by) or not 0 < len(set(job.by)) == len(job.by):
-            raise ValueError(
-                "by must be a column name or a list of distinct names other than those of measures "
-                f"and {', '.join(OTHER_COLUMNS)}; got {job.by!r}."
-            )
+        check_segment_names(job)
     if per_query and not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {names!r}.")
     return job
+
+
+def check_segment_names(job: Job) -> None:
+    """Raise a ValueError if a table cannot have columns with the names in `by`."""
+    names = job.segment_columns
+    is_taken = not {*OTHER_COLUMNS, *job.value_columns}.isdisjoint(names)
+    if is_taken or len(set(names)) < len(names) or job.by == []:
+        raise ValueError(
+            "by must be a column name or a list of distinct names other than those of measures "
+            f"and {', '.join(OTHER_COLUMNS)}; got {job.by!r}."
+        )
 
 
 def check_for_workers(job: Job) -> None:

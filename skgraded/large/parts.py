@@ -391,6 +391,19 @@ def join_measured(parts: list[Measured]) -> Measured:
     return Measured(evaluations, columns, parts[0].types)
 
 
+def tabulate_measured(measured: Measured, job: Job, ids: pa.Array | None = None) -> pa.Table:
+    """Return one row per system and query, in a table whose query ids may be passed as `ids`."""
+    columns = {"query_id": pa.array(measured.query_ids) if ids is None else ids}
+    for name in job.segment_columns:
+        columns[name] = pa.array(measured.columns[SEGMENT.format(name)])
+    tables = []
+    for name, evaluation in measured.evaluations.items():
+        system = {} if job.is_single else {"system": pa.repeat(name, measured.num_rows)}
+        weight = {} if evaluation.weights is None else {"weight": evaluation.weights}
+        tables.append(pa.table({**columns, **system, **evaluation.per_query, **weight}))
+    return pa.concat_tables(tables)
+
+
 # Sums --------------------------------------------------------------------------------------------
 
 

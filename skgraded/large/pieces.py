@@ -1,17 +1,21 @@
 """Pieces of whole queries, which engines and temporary files transport as bytes."""
 
+import os
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import parquet
 
 from skgraded._input import arrow
 from skgraded._input.arrow_strings import hash_ids
+from skgraded._input.atomic_files import write_whole
 from skgraded._kernels.layout import order_by_hash
 from skgraded.large.jobs import Job
-from skgraded.large.parts import GRADE, QUERY, Item, Measured, join_rows
+from skgraded.large.parts import GRADE, QUERY, Item, Measured, join_rows, tabulate_measured
 
 # These constants affect speed and memory usage, but never the results.
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
@@ -82,6 +86,31 @@ def _read_piece(buffer: pa.Buffer) -> Any:
         buffer = pa.py_buffer(buffer.to_pybytes())
     with pa.ipc.open_stream(buffer) as reader:
         return reader.read_all()
+
+
+@contextmanager
+def open_values(
+    path: str | os.PathLike[str] | None, job: Job
+) -> Iterator[Callable[[Measured], Measured]]:
+    """Yield a function that writes values to a Parquet file, if `path` is not None.
+
+    The file is written completely or not at all. The function returns the values.
+    """
+    if path is None:
+        yield lambda measured: measured
+        return
+    writers: list[parquet.ParquetWriter] = []
+    with write_whole(path) as temporary, ExitStack() as stack:
+
+        def write(measured: Measured) -> Measured:
+            table = tabulate_measured(measured, job)
+            if not writers:
+                writer = parquet.ParquetWriter(temporary, table.schema)
+                writers.append(stack.enter_context(writer))
+            writers[0].write_table(table.cast(writers[0].schema))
+            return measured
+
+        yield write
 
 
 class PieceFile:

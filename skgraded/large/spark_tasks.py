@@ -20,6 +20,7 @@ from skgraded.large.parts import (
     evaluate_parts,
     group_by_size,
     summarize_measured,
+    tabulate_measured,
 )
 from skgraded.large.pieces import pack_pieces, read_pieces, split_items
 
@@ -83,7 +84,5 @@ def tabulate_pieces(
     """Yield the per-query values of a partition, whose query ids have the Arrow type `id_type`."""
     measured = _evaluate_pieces(batches, job)
     if measured is not None:
-        (evaluation,) = measured.evaluations.values()
-        weight = {} if evaluation.weights is None else {"weight": evaluation.weights}
-        ids = pa.array(evaluation.query_ids.tolist(), id_type)
-        yield from pa.table({"query_id": ids, **evaluation.per_query, **weight}).to_batches()
+        ids = pa.array(measured.query_ids.tolist(), id_type)
+        yield from tabulate_measured(measured, job, ids).to_batches()

@@ -2,6 +2,7 @@
 
 import decimal
 import doctest
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from engine_contract import EngineContract
+from engine_contract import PARTITIONINGS, EngineContract, by_country, parts_of
 from file_contract import FileContract
 from large_tables import (
     first_rows,
@@ -262,3 +264,51 @@ def test_few_rows_are_not_written_to_disk_and_no_file_is_left(tmp_path, monkeypa
     with pytest.raises(ValueError, match="contains NaN in row 0, query"):
         measured([*pieces(mixed(frame), 30), frame[:5].assign(score=np.nan)])
     assert list(tmp_path.iterdir()) == []
+
+
+# Per-query values --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("partitioning", PARTITIONINGS)
+def test_per_query_values_are_written_while_the_batches_are_read(
+    tmp_path, partitioning, small_steps, monkeypatch
+):
+    from skgraded.large import batches
+
+    monkeypatch.setattr(batches, "MIN_QUERIES", 50)
+    frame, path = table(text=True), tmp_path / "values.parquet"
+    parts = parts_of(frame, partitioning)
+    assert measured(parts, partitioning, per_query=path) == measured([frame])
+    assert pq.ParquetFile(path).num_row_groups > 1
+    values = pd.read_parquet(path).sort_values("query_id", ignore_index=True)
+    expected = in_memory(frame).to_frame().sort_values("query_id", ignore_index=True)
+    pd.testing.assert_frame_equal(values, expected, check_dtype=False)
+
+
+def test_per_query_values_of_several_systems_contain_the_columns_of_segments(tmp_path):
+    frame, path = by_country(table(40))[0], tmp_path / "values.parquet"
+    frame["other"] = -frame["score"]
+    settings = {"by": ["country"], "per_query": path, "sample_weight": None, "measures": "rr"}
+    summaries = measured([frame], y_score=["score", "other"], **settings)
+    values = pd.read_parquet(path)
+    assert values.columns.tolist() == ["query_id", "country", "system", "RR"]
+    assert values.groupby("system")["RR"].mean().to_dict() == pytest.approx(
+        {name: summaries[name].mean()["RR"] for name in summaries}
+    )
+    assert dict(zip(values["query_id"], values["country"], strict=True)) == dict(
+        zip(frame["query"], frame["country"], strict=True)
+    )
+    with pytest.raises(ValueError, match="names other than .*; got 'system'"):
+        measured([frame.rename(columns={"country": "system"})], **settings | {"by": "system"})
+
+
+def test_after_an_error_the_previous_values_remain(tmp_path):
+    frame, path = table(40), tmp_path / "values.parquet"
+    measured([frame], per_query=path)
+    before = path.read_bytes()
+    for parts in ([frame, frame.assign(grade=-1)], [frame[:0]]):
+        with pytest.raises(ValueError, match="y_true"):
+            measured(parts, "whole", per_query=path)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+    with pytest.raises(IsADirectoryError):
+        measured(iter([]), per_query=tmp_path)
