@@ -30,6 +30,9 @@ RULES = {
     "divisor": ("min", "relevant"),
     "gain": ("linear", "exp2"),
 }
+# A rule without a parameter: documents that were not retrieved are also missing in the ideal list,
+# in R and in the divisors.
+IDEAL_OF_RETRIEVED = "ideal list from the retrieved documents"
 
 
 def tool(name, module, lacks=(), tolerance=1e-6):
@@ -415,6 +418,8 @@ def other_rules(case):
         for name, values in RULES.items()
         if name in own
     ]
+    if any(None in query["scores"] for query in case["queries"]):
+        changes.append([(IDEAL_OF_RETRIEVED, True)])
     single = [(change,) for choices in changes for change in choices]
     pairs = [pair for two in combinations(changes, 2) for pair in product(*two)]
     return [dict(rule) for rule in (*single, *pairs)]
@@ -425,12 +430,17 @@ def value_under(case_json, rule):
     """Return the exact mean of a case under another rule."""
     case = json.loads(case_json)
     parameters = case["parameters"] | dict(rule)
-    queries = case["queries"]
-    values = [
-        generate.value(case["measure"], query["grades"], query["scores"], **parameters)
-        for query in queries
-    ]
-    value = generate.expected(values, [query["weight"] for query in queries])
+    retrieved_only = parameters.pop(IDEAL_OF_RETRIEVED, False)
+    values = []
+    for query in case["queries"]:
+        rows = [
+            (grade, score)
+            for grade, score in zip(query["grades"], query["scores"], strict=True)
+            if score is not None or not retrieved_only
+        ]
+        grades, scores = zip(*rows, strict=True) if rows else ((), ())
+        values.append(generate.value(case["measure"], grades, scores, **parameters))
+    value = generate.expected(values, [query["weight"] for query in case["queries"]])
     return None if value is None else float(value)
 
 
@@ -441,7 +451,10 @@ def rule_of(case, value, tolerance):
         return None  # the expected value is wrong
     for rule in other_rules(case):
         if agrees(value, value_under(text, tuple(rule.items())), tolerance):
-            return ", ".join(f"{name}={'nan' if v is None else v}" for name, v in rule.items())
+            return ", ".join(
+                name if value is True else f"{name}={'nan' if value is None else value}"
+                for name, value in rule.items()
+            )
     return None
 
 
