@@ -13,7 +13,7 @@ from skgraded._input import arrow_strings, door
 from skgraded._input.arrow_strings import Texts, read_strings, read_texts, refuse_damaged
 from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.needs import is_installed
-from skgraded._input.user_warnings import warn_user
+from skgraded._input.user_warnings import warn_of_input
 from skgraded._input.words import (
     are_utf8,
     is_missing,
@@ -173,7 +173,7 @@ def average_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -
 def warn_of_row_ids(sizes: np.ndarray) -> None:
     """Warn if all of at least ten queries have one row, probably because qid is a row id."""
     if len(sizes) >= 10 and sizes.max() == 1:
-        warn_user(
+        warn_of_input(
             f"Each of the {len(sizes)} queries has only one row. A single row cannot be ranked: "
             "every value is trivial, and a ranker learns nothing. If qid is an id of the rows, "
             "pass the id of the query, user or session to which each row belongs."

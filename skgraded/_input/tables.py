@@ -4,12 +4,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.user_warnings import warn_user
+from skgraded._input.user_warnings import warn_of_input
 from skgraded._input.words import plain, quote_names, suggest_name
 
 if TYPE_CHECKING:
@@ -19,6 +20,17 @@ ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data 
 LIBRARIES = ("duckdb", "narwhals", "pandas", "polars", "pyarrow")  # packages of other tables
 UNLABELLED = frozenset((type(None), np.ndarray, list))
 Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct indexes
+
+
+class FeatureTable(Protocol):
+    """A frame of pandas or polars, a CSR matrix or a 2-D array."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of rows and columns."""
+
+
+Features: TypeAlias = ArrayLike | FeatureTable  # what users pass as X
 
 
 @contextmanager
@@ -263,7 +275,7 @@ def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels
         for first_name, first in labels:
             row = _find_reordered(first, index)
             if row is not None:
-                warn_user(
+                warn_of_input(
                     f"{first_name} and {name} have the same row labels in a different order: row "
                     f"{row} is {plain(first[row])!r} in {first_name} and {plain(index[row])!r} in "
                     f"{name}. Rows are paired by position. Pass {name}.loc[{first_name}.index] to "

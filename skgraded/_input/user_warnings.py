@@ -2,9 +2,29 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 
 PACKAGE = __name__.partition(".")[0]
+_is_trusted: ContextVar[bool] = ContextVar("is_trusted", default=False)
+
+
+@contextmanager
+def trust_input() -> Iterator[None]:
+    """Issue no warnings about input in this block, because a public function has checked it."""
+    token = _is_trusted.set(True)
+    try:
+        yield
+    finally:
+        _is_trusted.reset(token)
+
+
+def warn_of_input(message: str) -> None:
+    """Issue a warning about input, unless a public function has already checked it."""
+    if not _is_trusted.get():
+        warn_user(message)
 
 
 def warn_user(

@@ -11,11 +11,15 @@ from numpy.typing import ArrayLike
 from skgraded._input.door import check_grades, check_scores, check_unjudged_documents
 from skgraded.display import _base
 from skgraded.display._base import COLORS, Display, Style, name_text
-from skgraded.judgments import Judgments, as_judgments, layout_of, without_unjudged
+from skgraded.judgments import Judgments, as_judgments, without_unjudged
 from skgraded.measures import MuAP, curves
 from skgraded.measures.parsing import Measures
-from skgraded.model_selection.query_source import QuerySource, warn_of_split_queries
-from skgraded.model_selection.scorer import check_response_method, score_documents
+from skgraded.model_selection.query_source import QuerySource, is_key
+from skgraded.model_selection.scorer import (
+    check_response_method,
+    judge_scored_rows,
+    score_documents,
+)
 
 LINESTYLES = ("-", "--", "-.", ":")
 MOST_MARKED = 12  # maximum number of markers per curve
@@ -82,20 +86,14 @@ class CurveDisplay(Display):
             If the input is invalid, or if matplotlib is not installed.
         """
         check_response_method(response_method)
-        source = QuerySource.of_argument(qid)
-        if qid is None and group is None:
-            source = QuerySource.of_estimator(estimator, is_before_steps=True)
-            if not source.is_in_X:
-                raise ValueError(
-                    "from_estimator requires the query of each row: pass qid or group."
-                )
-        if source.is_in_X:
-            qid = source.read(X)
+        source = QuerySource.of_call(qid, group, estimator)
+        if qid is None and group is None and not source.is_in_X:
+            raise ValueError("from_estimator requires the query of each row: pass qid or group.")
         check_grades(y, "y", allow_nan=kwargs.get("unjudged_documents") is not None)
-        judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
-        if group is None:
-            layout = layout_of(judgments)
-            warn_of_split_queries(estimator, X, source, judgments.query_ids, layout)
+        qid = None if is_key(qid) else qid
+        judgments = judge_scored_rows(
+            estimator, X, y, source, "from_estimator", qid, group, sample_weight
+        )
         scores = score_documents(estimator, X, response_method)
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(judgments, scores, name=name, ax=ax, **kwargs)

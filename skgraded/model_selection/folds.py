@@ -13,7 +13,7 @@ from skgraded._input.door import check_grades, column
 from skgraded._input.progress import show_progress
 from skgraded._input.queries import make_sortable, query_codes, warn_of_row_ids
 from skgraded._input.tables import as_table, check_row_labels, take_rows
-from skgraded._input.user_warnings import warn_user
+from skgraded._input.user_warnings import trust_input, warn_user
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import make_adapter
 from skgraded.boosting.rows import WEIGHT
@@ -23,9 +23,10 @@ from skgraded.measures.base import accepts_negative, find_undefined
 from skgraded.model_selection.query_source import (
     QuerySource,
     TableColumn,
-    collect_parameters,
-    find_columns_to_remove,
+    is_key,
     list_estimators,
+    list_named_columns,
+    locate_columns,
     remove_columns,
 )
 from skgraded.model_selection.scorer import check_response_method, score_documents
@@ -68,7 +69,7 @@ class RankerOnRows:
 
         A QueryRanker with early stopping trains on the folds of `rounds`, a CandidateRounds.
         """
-        with config_context(enable_metadata_routing=True):
+        with trust_input(), config_context(enable_metadata_routing=True):
             ranker = make_adapter(self.ranker).copy()
             if self.dropped:
                 own = [source.source for source in QuerySource.of_drop(ranker.drop)]
@@ -155,15 +156,14 @@ def check_cross_validation(
     """
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
     check_response_method(response_method)
-    table, passed = as_table(X), QuerySource.of_argument(qid)
-    source, of_ranker = passed, QuerySource.of_estimator(ranker, is_before_steps=True)
-    if qid is None and group is None:
-        source = of_ranker if of_ranker.is_in_X else QuerySource(getattr(cv, "qid", None))
-    qid = source.choose_queries(X, "Cross-validation", None if passed.is_in_X else qid, group)
+    table, source = as_table(X), QuerySource.of_call(qid, group, ranker, cv)
+    passed = QuerySource(qid if is_key(qid) else None)
+    qid = source.choose_queries(X, "Cross-validation", None if is_key(qid) else qid, group)
     is_of_order = all(map(accepts_negative, measures))
     check_grades(y, "y", table.shape[0], allow_negative=is_of_order)
     y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
-    judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
+    with trust_input():
+        judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
     for measure in measures:
         find_undefined(measure, judgments)  # raises if the measure cannot be computed
     warn_of_grades_from_1(judgments)
@@ -187,12 +187,11 @@ def _assign_columns(
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
         # A position in what steps return: the column of X is unknown, and the steps require it.
         sources = [source for source in sources if source.name != "qid"]
-    columns = find_columns_to_remove(table, sources, ranker)
+    columns = locate_columns(table, sources, unless_named_by=ranker)
     keys = [column.position if column.name is None else column.name for column in columns]
-    if {"qid", "drop"} <= collect_parameters(ranker).keys():
+    if hasattr(ranker, "get_params") and {"qid", "drop"} <= ranker.get_params().keys():
         return [], keys
-    named = [each.source for each in QuerySource.list_named(ranker)]
-    positions = [key for key in named if not isinstance(key, str)]
+    positions = [key for key in list_named_columns(ranker) if not isinstance(key, str)]
     if keys and positions:
         raise ValueError(
             f"cv names the column {keys[0]!r}, but if it is removed, the position {positions[0]} in "

@@ -22,26 +22,23 @@ from skgraded._input.door import (
 )
 from skgraded._input.queries import group_by_query, read_group_sizes, warn_of_row_ids
 from skgraded._input.tables import as_table, check_row_labels, column_names
+from skgraded._input.user_warnings import trust_input
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import Adapter, make_adapter
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
-from skgraded.judgments import Judgments, layout_of, scores_of
+from skgraded.judgments import scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import accepts_negative, compute_means
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection import early_stopping
 from skgraded.model_selection.folds import request_queries
 from skgraded.model_selection.query_source import (
-    FittedQueries,
     QuerySource,
     TableColumn,
-    collect_parameters,
-    find_columns_to_remove,
     locate_columns,
     remove_columns,
-    warn_of_split_queries,
 )
-from skgraded.model_selection.scorer import find_user_table, name_measures
+from skgraded.model_selection.scorer import FittedQueries, judge_scored_rows, name_measures
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -295,11 +292,12 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
         table = as_table(X)
-        self._queries = QuerySource(self.qid).locate(table)
+        self._queries = QuerySource(self.qid)
+        self._queries.column = self._queries.locate(table)
         of_splitter = QuerySource.of_splitter(self.early_stopping)
         self._removed_columns = [
             *locate_columns(table, [self._queries, *QuerySource.of_drop(self.drop)]),
-            *find_columns_to_remove(table, of_splitter, self.estimator),
+            *locate_columns(table, of_splitter, unless_named_by=self.estimator),
         ]
         rows, queries = self._read(adapter, table, y, qid, sample_weight, group)
         for name in OPTIONAL:
@@ -402,17 +400,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         table = as_table(X)
         features = remove_columns(table, self._removed_columns)  # once, because it is a copy
         self._check_features(features)
-        source, passed = find_user_table(self._queries, table)
-        queries = source.choose_queries(passed, "QueryRanker.score", qid, group)
         measures = name_measures(self.measure)
         is_of_order = all(map(accepts_negative, measures.values()))
         check_grades(y, "y", table.shape[0], allow_negative=is_of_order)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
-        judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
+        with trust_input():
+            judgments = judge_scored_rows(
+                self, table, y, self._queries, "QueryRanker.score", qid, group, sample_weight
+            )
         warn_of_row_ids(judgments.sizes)
-        if group is None:
-            layout, ids = layout_of(judgments), judgments.query_ids
-            warn_of_split_queries(self, table, source, ids, layout, passed is not table)
         scores = scores_of(judgments, self.predict(features))
         means = compute_means(list(measures.values()), judgments, scores)
         is_single = isinstance(self.measure, (str, Measure))
@@ -537,13 +533,14 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _refuse_splits_of_rows(estimator: Any) -> None:
+def _refuse_splits_of_rows(estimator: object) -> None:
     """Raise a TypeError if a part of the estimator chooses or validates something on random rows.
 
     Training on samples of the rows, as in forests, is accepted.
     """
-    for part in [estimator, *collect_parameters(estimator).values()]:
-        settings = part.get_params(deep=False) if collect_parameters(part) else {}
+    inside = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
+    for part in [estimator, *inside]:
+        settings = part.get_params(deep=False) if isinstance(part, BaseEstimator) else {}
         # Unlike a TargetEncoder, whose folds choose nothing
         predicts = hasattr(part, "predict") or settings.keys() & {"estimator", "estimators"}
         if predicts and settings.get("cv", "prefit") != "prefit":

@@ -1,36 +1,52 @@
-"""Ranking measures as scikit-learn scorers."""
+"""Ranking measures as scikit-learn scorers, and warnings about the queries that they score."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping
+import numbers
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
-from typing import Any, Self
+from hashlib import blake2b
+from math import isfinite
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from skgraded._input.queries import warn_of_row_ids
+from skgraded._input.queries import QueryIds, warn_of_row_ids
+from skgraded._input.tables import Features, as_table, take_rows
 from skgraded._input.user_warnings import warn_user
+from skgraded._input.words import plain
 from skgraded.boosting.frames import find_pipeline_input
-from skgraded.judgments import Judgments, layout_of, scores_of
+from skgraded.boosting.rows import Queries
+from skgraded.judgments import Judgments, Layout, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import compute_means
 from skgraded.model_selection.query_source import (
     QuerySource,
+    Source,
+    TornQueryWarning,
     list_estimators,
-    warn_of_split_queries,
 )
 
-Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
+Scored: TypeAlias = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
+ResponseMethod: TypeAlias = str | list[str] | None
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
 MANTISSA_DECIMALS = 10  # decimals to round to; relative rounding errors are usually below 1e-13
+SHARED = (
+    "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
+    "ranker was fitted on. Either the split divides queries, and the score is wrong (too high, "
+    "or too low with few relevant documents): use cv=QueryKFold(5, qid='query_id') from "
+    "skgraded.model_selection if X contains the queries, cv=GroupKFold(5) with fit(X, y, "
+    "groups=qid), or, with metadata routing, cv=GroupKFold(5).set_split_request(groups='qid'). Or "
+    "both sets use the same ids for different queries, as in files that number their queries from "
+    "0 or 1: use other ids, such as ('test', qid)."
+)
 
 
 def make_ranking_scorer(
-    measure: Scored, *, qid: Any = None, response_method: str | list[str] | None = None
+    measure: Scored, *, qid: Source = None, response_method: ResponseMethod = None
 ) -> RankingScorer:
     """Make a scorer from ranking measures, for scikit-learn's model selection.
 
@@ -90,7 +106,7 @@ def make_ranking_scorer(
 class RankingScorer:
     """Scorer for ranking measures; see `make_ranking_scorer`, which creates it."""
 
-    def __init__(self, measure: Any, qid: Any, response_method: Any) -> None:
+    def __init__(self, measure: Scored, qid: Source, response_method: ResponseMethod) -> None:
         self._queries = QuerySource(qid)
         self._measures = name_measures(measure)
         self._is_single = isinstance(measure, (str, Measure))
@@ -108,30 +124,33 @@ class RankingScorer:
 
     def __call__(
         self,
-        estimator: Any,
-        X: Any,
+        estimator: object,
+        X: Features,
         y_true: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
-        qid: Any = None,
+        qid: QueryIds | None = None,
     ) -> float | dict[str, float]:
         """Return the score of a fitted estimator, or a dict of scores for several measures."""
         source = self._queries
         if qid is None and not source.is_in_X:
             source = QuerySource.of_estimator(estimator, is_before_steps=True)
-        source, passed = find_user_table(source, X)
-        qid = source.choose_queries(passed, "The scorer", qid)
-        judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
+        judgments = judge_scored_rows(
+            estimator, X, y_true, source, "The scorer", qid, sample_weight=sample_weight
+        )
+        warn_of_row_ids(judgments.sizes)
         if sample_weight is None and self._request.score.requests["sample_weight"] is not False:
             _warn_of_missing_weights(estimator)
-        warn_of_row_ids(judgments.sizes)
-        ids, layout = judgments.query_ids, layout_of(judgments)
-        warn_of_split_queries(estimator, X, source, ids, layout, passed is not X)
         scores = scores_of(judgments, score_documents(estimator, X, self._response_method))
         means = compute_means(list(self._measures.values()), judgments, scores)
         return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
 
-    def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:
+    def set_score_request(
+        self,
+        *,
+        sample_weight: str | bool | None = UNCHANGED,
+        qid: str | bool | None = UNCHANGED,
+    ) -> Self:
         """Set the metadata that the scorer requests, and return the scorer.
 
         True requests the metadata, and False ignores it. With None, passing the metadata raises an
@@ -162,14 +181,14 @@ class RankingScorer:
         return f"make_ranking_scorer({shown})"
 
 
-def name_measures(measure: Any) -> dict[str, Measure]:
+def name_measures(measure: Scored) -> dict[str, Measure]:
     """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
 
 
-def _warn_of_missing_weights(estimator: Any) -> None:
+def _warn_of_missing_weights(estimator: object) -> None:
     """Warn if a QueryRanker was fitted with weights, because the scorer received none."""
     if any(getattr(inner, "_is_weighted", False) for inner, _ in list_estimators(estimator)):
         warn_user(
@@ -181,21 +200,132 @@ def _warn_of_missing_weights(estimator: Any) -> None:
         )
 
 
-def find_user_table(source: QuerySource, X: Any) -> tuple[QuerySource, Any]:
+# Queries to score --------------------------------------------------------------------------------
+
+
+def judge_scored_rows(
+    estimator: object,
+    X: Features,
+    y: ArrayLike,
+    source: QuerySource,
+    caller: str,
+    qid: QueryIds | None,
+    group: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Judgments:
+    """Return the judgments of rows to score; warn if their queries are split or those of the fit.
+
+    The queries are in the X of the user, or passed as `qid` or `group`.
+    """
+    source, passed = find_user_table(source, X)
+    queries = source.choose_queries(passed, caller, qid, group)
+    judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
+    if group is None:  # group sizes do not identify queries
+        _warn_of_split_queries(estimator, X, source, judgments, passed is not X)
+    return judgments
+
+
+def find_user_table(source: QuerySource, X: Features) -> tuple[QuerySource, Features]:
     """Return the source and the table of a query column, which steps of a pipeline may change.
 
     ``Pipeline.score`` passes only the table that its steps return, but the user's X is read.
     """
-    if not source.is_column or "sklearn.pipeline" not in sys.modules:
-        return source, X
-    passed = find_pipeline_input(X)
+    passed = find_pipeline_input(X) if source.is_column else X
     return (source, X) if passed is X else (source.move_before_steps(), passed)
+
+
+def _warn_of_split_queries(
+    estimator: object, X: Features, source: QuerySource, judgments: Judgments, is_transformed: bool
+) -> None:
+    """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
+
+    Only a QueryRanker, which may be part of a search or pipeline, stores the queries of its fit.
+    Their ids may be encoded by steps of the pipeline; `is_transformed` says that X is the result of
+    such steps.
+    """
+    ids, layout = judgments.query_ids, layout_of(judgments)
+    steps: list[Any] = []
+    for inner, before in list_estimators(estimator):
+        steps += before or []
+        fitted = getattr(inner, "_fitted_queries", None)
+        if fitted is None:
+            continue
+        seen = ids
+        if (steps or is_transformed) and inner._queries.is_column:
+            starts = layout.starts[:-1]
+            rows = starts if layout.order is None else layout.order[starts]
+            table = take_rows(as_table(X), rows)
+            for step in steps:
+                table = step.transform(table)
+            seen = np.asarray(inner._queries.read(as_table(table)))
+        shared = fitted.find_shared(seen, layout)
+        if shared:
+            example = plain(ids[shared[0]])
+            message = SHARED.format(shared=len(shared), scored=len(ids), example=example)
+            warn_user(message, TornQueryWarning)
+            return
+        break
+    if source.is_series:
+        source.warn_of_partial_queries(X, "score")
+
+
+class FittedQueries:
+    """The id, the size and the sum of the grades of each query that a ranker was fitted on.
+
+    `stopped_on` contains the ids of the validation queries that were not used for fitting. A pickle
+    contains hashes of the ids, which may be personal data.
+    """
+
+    are_hashed = False
+
+    def __init__(
+        self, queries: Queries, grades: np.ndarray, stopped_on: Iterable[Hashable]
+    ) -> None:
+        self.ids: Sequence[Hashable] | np.ndarray = queries.ids
+        self.sizes = queries.sizes
+        by_query = grades if queries.order is None else grades[queries.order]
+        self.sums = np.add.reduceat(by_query, queries.starts[:-1])
+        self.stopped_on = set(stopped_on)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.are_hashed:
+            return self.__dict__
+        hashed = {"are_hashed": True, "ids": list(map(_hash_id, self.ids))}
+        return self.__dict__ | hashed | {"stopped_on": set(map(_hash_id, self.stopped_on))}
+
+    def find_shared(self, ids: Sequence[Hashable] | np.ndarray, layout: Layout) -> list[int]:
+        """Return the positions of ids seen during fit; none if the fitted queries are scored.
+
+        Rows are assumed to be the fitted rows if they have the same queries, sizes and sums of
+        grades.
+        """
+        known = {query: i for i, query in enumerate(self.ids)}
+        if self.are_hashed:
+            ids = [_hash_id(query) for query in ids]
+        at = [known.get(query, -1) for query in ids]
+        if len(at) == len(known) and min(at) >= 0:
+            sums = layout.sum_levels(layout.levels * layout.counts)
+            if np.array_equal(self.sizes[at], layout.sizes) and np.allclose(self.sums[at], sums):
+                return []
+        is_seen = [i >= 0 or query in self.stopped_on for query, i in zip(ids, at, strict=True)]
+        return np.flatnonzero(is_seen).tolist()
+
+
+def _hash_id(query: Any) -> int:
+    """Return a 64-bit hash of an id, the same in all processes for numbers and text."""
+    if isinstance(query, str):
+        text = query
+    else:
+        is_whole = isinstance(query, numbers.Real) and isfinite(query) and query % 1 == 0
+        text = f"{int(query) if is_whole else hash(query)} "
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 # Scores of documents -----------------------------------------------------------------------------
 
 
-def check_response_method(response_method: Any) -> Any:
+def check_response_method(response_method: ResponseMethod) -> ResponseMethod:
     """Check that all response methods are known; return the method or the list of methods."""
     if response_method is None:
         return None
@@ -208,9 +338,16 @@ def check_response_method(response_method: Any) -> Any:
     return response_method
 
 
-def score_documents(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
+def score_documents(estimator: Any, X: Features, response_method: ResponseMethod) -> np.ndarray:
     """Return the estimator's score for each document, as an array of shape (n,)."""
-    methods = _default_methods(estimator) if response_method is None else response_method
+    methods = response_method
+    if methods is None:
+        methods = "predict"
+        # In scikit-learn 1.7 and later, is_classifier requires estimator tags.
+        if hasattr(estimator, "classes_") and is_classifier(estimator):
+            methods = ["predict_proba"]
+            if len(estimator.classes_) == 2:
+                methods = ["decision_function", "predict_proba"]
     if isinstance(methods, str):
         methods = [methods]
     method = next((name for name in methods if hasattr(estimator, name)), None)
@@ -252,11 +389,3 @@ def _compute_expected_grades(estimator: Any, probabilities: np.ndarray) -> np.nd
     ]
     mantissas, exponents = np.frexp(np.sum(terms, axis=0))
     return np.ldexp(np.round(mantissas, MANTISSA_DECIMALS), exponents)
-
-
-def _default_methods(estimator: Any) -> list[str]:
-    # In scikit-learn 1.7 and later, is_classifier requires estimator tags.
-    if not hasattr(estimator, "classes_") or not is_classifier(estimator):
-        return ["predict"]
-    two_classes = len(estimator.classes_) == 2
-    return ["decision_function", "predict_proba"] if two_classes else ["predict_proba"]

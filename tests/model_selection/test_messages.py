@@ -588,7 +588,7 @@ INTEGERS = "Grades in y must be integers ≤ {} for {}; got 2.5 in row 7.*{}"
                 f"score {kind} without queries",
                 lambda kind=kind: fitted().score(TABLES[kind](X[:, [0, 2, 3]]), Y),
                 ValueError,
-                "X does not contain the column qid=",
+                "^qid is (the )?column .*, but X (has|is)",
             )
             for kind in ("numpy", "csr", "pandas without names")
         ),
@@ -596,7 +596,7 @@ INTEGERS = "Grades in y must be integers ≤ {} for {}; got 2.5 in row 7.*{}"
             "score a frame without queries",
             lambda: fitted().score(FRAME.drop(columns="query_id"), Y),
             ValueError,
-            "X does not contain the column qid=",
+            "^qid is the column 'query_id', but X has only the columns",
         ),
         (
             "score nan",

@@ -170,7 +170,7 @@ def evaluate_everywhere(n_rows, qid):
         lambda: ranker.fit(X, y, qid=qid),
         lambda: ranker.score(X, y, qid=qid),
         lambda: sg.make_ranking_scorer("ndcg")(ranker, X, y, qid=qid),
-        lambda: sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=2),
+        lambda: sg.cross_evaluate(ranker, X, y, qid=qid, cv=2),
     ]
 
 
