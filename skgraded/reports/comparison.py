@@ -232,7 +232,7 @@ class Comparison(Report):
         one      0.5674     0.7052
         * best; ▲ significantly better than the baseline one; ▼ baseline significantly better.
         """
-        return view.leaderboard_of(self)
+        return view.create_leaderboard(self)
 
     def _shown(self) -> dict[str, list[Any]]:
         return view.select_columns(self, view.rank_rows(self))
@@ -255,10 +255,10 @@ class Comparison(Report):
         size, systems = view.describe_size(self), ", ".join(self.systems)
         return f"Comparison({size}: {systems} by {', '.join(self.measures)})"
 
-    def _page(self, title: str | None = None) -> Any:
-        from skgraded.reports.comparison_page import ComparisonPage
+    def _page(self, title: str | None = None) -> str:
+        from skgraded.reports.comparison_page import render_comparison
 
-        return ComparisonPage(self, title)
+        return render_comparison(self, title)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         return self.leaderboard().verdict, self.to_frame()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from skgraded.reports import comparison_view as view
 from skgraded.writing import charts, sentences, text
 from skgraded.writing.columns import PageTable, group_rows, select_rows
 from skgraded.writing.pages import MAX_QUERIES, render
+from skgraded.writing.tables import Marked
 
 if TYPE_CHECKING:
     from skgraded.reports.comparison import Comparison
@@ -25,47 +26,40 @@ SECTIONS = {
 }
 
 
-class ComparisonPage(NamedTuple):
-    """The page of a Comparison."""
-
-    comparison: Comparison
-    title: str | None
-
-    def html(self) -> str:
-        """Render the page as HTML."""
-        comparison, board = self.comparison, view.leaderboard_of(self.comparison)
-        rows, data = view.rank_rows(comparison), _data_of_queries(comparison, board)
-        percent, is_tested = text.percent_text(comparison.level), comparison.test is not None
-        caption = (
-            f"Mean differences with {percent} intervals (Student's t); effect size: mean "
-            "difference divided by the standard deviation of the differences"
-        )
-        table = view.select_columns(comparison, rows)
-        return render(
-            "comparison.html.j2",
-            {
-                "title": self.title or f"Comparison of {len(comparison.systems)} systems",
-                "lead": _describe_comparison(comparison),
-                "verdict": board.verdict,
-                "leaderboard": _tabulate_leaderboard(board),
-                "sections": {
-                    anchor: name
-                    for anchor, name in SECTIONS.items()
-                    if anchor != "queries" or data is not None
-                },
-                "groups": _group_sentences(comparison),
-                "percent": percent,
-                "is_tested": is_tested,
-                "forests": [
-                    charts.forest(heading, select_rows(rows, positions), board.letters, is_tested)
-                    for (heading,), positions in group_rows(rows, "heading").items()
-                ],
-                "summary": PageTable.of(table, caption),
-                "n_queries": comparison.n_queries,
-                "kept": f"those with the largest differences by {comparison.measures[0]}",
-                "data": data,
+def render_comparison(comparison: Comparison, title: str | None) -> str:
+    """Render the page of a comparison as HTML."""
+    board, rows = comparison.leaderboard(), view.rank_rows(comparison)
+    percent, is_tested = text.percent_text(comparison.level), comparison.test is not None
+    data = _data_of_queries(comparison, board)
+    caption = (
+        f"Mean differences with {percent} intervals (Student's t); effect size: mean difference "
+        "divided by the standard deviation of the differences"
+    )
+    return render(
+        "comparison.html.j2",
+        {
+            "title": title or f"Comparison of {len(comparison.systems)} systems",
+            "lead": _describe_comparison(comparison),
+            "verdict": board.verdict,
+            "leaderboard": _tabulate_leaderboard(board),
+            "sections": {
+                anchor: name
+                for anchor, name in SECTIONS.items()
+                if anchor != "queries" or data is not None
             },
-        )
+            "groups": _group_sentences(comparison),
+            "percent": percent,
+            "is_tested": is_tested,
+            "forests": [
+                charts.forest(heading, select_rows(rows, positions), board.letters, is_tested)
+                for (heading,), positions in group_rows(rows, "heading").items()
+            ],
+            "summary": PageTable.of(view.select_columns(comparison, rows), caption),
+            "n_queries": comparison.n_queries,
+            "kept": f"those with the largest differences by {comparison.measures[0]}",
+            "data": data,
+        },
+    )
 
 
 def _describe_comparison(comparison: Comparison) -> str:
@@ -83,25 +77,25 @@ def _describe_comparison(comparison: Comparison) -> str:
 def _tabulate_leaderboard(board: view.Leaderboard) -> PageTable:
     columns: list[list[Any]] = [
         [
-            {"letter": board.letters[name], "name": name, "is_baseline": name == board.baseline}
-            for name in board.systems
+            {"letter": letter, "name": name, "is_baseline": name == board.baseline}
+            for name, letter in board.letters.items()
         ]
     ]
     headings = [("System", "system")]
-    for measure, marked in zip(board.measures, zip(*board.cells, strict=True), strict=True):
-        cells = text.format_cells([cell.value for cell in marked], "value")
-        headings.append((measure, "mean"))
-        columns.append(
-            [
-                {"text": shown, "key": key, "best": cell.best, "mark": cell.mark}
-                for (shown, key), cell in zip(cells, marked, strict=True)
-            ]
-        )
-        if view.has_ranks(board):
+    for heading, cells in board.columns():
+        if isinstance(cells[0], str):
             headings.append(("Rank", "text"))
-            columns.append([view.rank_text(cell) for cell in marked])
-    columns += [text.format_cells(shares, "value") for shares in board.more.values()]
-    headings += [(name, "value") for name in board.more]
+        elif isinstance(cells[0], Marked):
+            headings.append((heading, "mean"))
+            texts = text.format_cells([cell.value for cell in cells], "value")
+            cells = [
+                shown._replace(is_best=cell.is_best, mark=cell.mark)
+                for shown, cell in zip(texts, cells, strict=True)
+            ]
+        else:
+            headings.append((heading, "value"))
+            cells = text.format_cells(cells, "value")
+        columns.append(cells)
     note = board.note.replace("* best", "Means; bold: best")
     return PageTable(note, headings, list(zip(*columns, strict=True)))
 
@@ -124,7 +118,7 @@ def _data_of_queries(comparison: Comparison, board: view.Leaderboard) -> dict[st
     """Return the data for the table of queries; None with segments or without per-query values."""
     if comparison.per_query is None or comparison.segments is not None:
         return None
-    systems, weights = board.systems, comparison.weights
+    systems, weights = list(board.letters), comparison.weights
     order = [comparison.systems.index(name) for name in systems]
     baseline = systems[1] if comparison.baseline is None else comparison.baseline
     # If there are many queries, keep those with the largest differences between systems.

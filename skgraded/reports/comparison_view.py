@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, product
 from string import ascii_lowercase
@@ -12,14 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgraded._input.words import counted, object_array
-from skgraded.reports.report import Table
+from skgraded.reports.report import Table, concatenate
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
-from skgraded.writing.columns import Rows, group_rows, is_in, list_rows, select_rows, swap_systems
+from skgraded.writing.columns import (
+    Rows,
+    group_rows,
+    is_in,
+    list_rows,
+    select_rows,
+    swap_systems,
+)
 from skgraded.writing.tables import Grid, Interval, Marked
-from skgraded.writing.text import Bound, label
+from skgraded.writing.text import Bound, heading_of
 
 if TYPE_CHECKING:
     import pandas
@@ -27,8 +33,8 @@ if TYPE_CHECKING:
     from skgraded.reports.comparison import Comparison
 
 BETTER, WORSE = "▲", "▼"
-NO_RANKS = (math.nan, math.nan)
 PAIR = ("system", "baseline")  # columns with the names of a pair
+HEADING = ("measure", "segment")  # columns with equal values in all rows below a heading
 LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # of a leader against another system
     "significantly better than",
     "not significantly better than",
@@ -40,33 +46,16 @@ LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # of a leader against
 # Rows --------------------------------------------------------------------------------------------
 
 
-def headings_of(comparison: Comparison) -> list[str]:
-    """Return a heading for each measure or, with segments, for each measure in each segment."""
-    if comparison.segments is None:
-        return list(comparison.measures)
-    return [
-        f"{measure} in {label(segment)}"
-        for measure in comparison.measures
-        for segment in comparison.segments
-    ]
-
-
-def order_systems(comparison: Comparison) -> list[str]:
-    """Return the systems in the order of the leaderboard: best system by the first measure first.
+def order_systems(comparison: Comparison) -> dict[str, int]:
+    """Return the place of each system on the leaderboard, best system by the first measure first.
 
     Systems with equal means are in the order of their names. With segments, the first one decides.
     """
-    means = _means_by_heading(comparison)[0]
-    return sorted(means, key=lambda name: (_or_lowest(-means[name]["mean"], math.inf), name))
-
-
-def _means_by_heading(comparison: Comparison) -> list[dict[str, dict[str, Any]]]:
-    """Return the rows of `Comparison.means` under each heading, keyed by system."""
-    groups = group_rows(comparison.means, "measure", "segment")
-    return [
-        {row["system"]: row for row in list_rows(select_rows(comparison.means, positions))}
-        for positions in groups.values()
-    ]
+    first, *_ = group_rows(comparison.means, *HEADING).values()
+    rows = list_rows(select_rows(comparison.means, first))
+    means = {row["system"]: math.inf if math.isnan(row["mean"]) else -row["mean"] for row in rows}
+    names = sorted(means, key=lambda name: (means[name], name))
+    return {name: place for place, name in enumerate(names)}
 
 
 def rank_rows(comparison: Comparison, *, in_text: bool = False) -> Rows:
@@ -75,12 +64,13 @@ def rank_rows(comparison: Comparison, *, in_text: bool = False) -> Rows:
     Without a baseline, and `in_text`, `system` is the better of the two systems in each row.
     In text, significant differences come first.
     """
-    place = {name: i for i, name in enumerate(order_systems(comparison))}
-    heading = np.empty(len(comparison.rows["system"]), dtype=np.intp)
-    for i, positions in enumerate(group_rows(comparison.rows, "measure", "segment").values()):
-        heading[positions] = i
-    headings = headings_of(comparison)
-    rows = comparison.rows | {"heading": object_array([headings[i] for i in heading])}
+    place, rows = order_systems(comparison), comparison.rows
+    group = np.empty(len(rows["system"]), dtype=np.intp)
+    headings: list[str] = []
+    for key, positions in group_rows(rows, *HEADING).items():
+        group[positions] = len(headings)
+        headings.append(heading_of(*key))
+    rows = rows | {"heading": object_array([headings[i] for i in group])}
     if in_text or comparison.baseline is None:
         system, baseline = (np.array([place[name] for name in rows[key]]) for key in PAIR)
         is_tie = are_equal(rows["mean"], rows["baseline_mean"]) | np.isnan(rows["difference"])
@@ -89,7 +79,7 @@ def rank_rows(comparison: Comparison, *, in_text: bool = False) -> Rows:
     keys: list[Any] = [[place[name] for name in rows[key]] for key in PAIR[::-1]]
     if in_text:
         keys.append(~rows["is_significant"])
-    return select_rows(rows, np.lexsort([*keys, heading]))
+    return select_rows(rows, np.lexsort([*keys, group]))
 
 
 def select_columns(comparison: Comparison, rows: Rows) -> dict[str, list[Any]]:
@@ -157,13 +147,11 @@ def list_caveats(comparison: Comparison) -> list[str]:
 
 def describe_missing_values(comparison: Comparison) -> list[str]:
     """Report the systems without a value for some queries of other systems."""
-    lacking = {
-        heading: [name for name, row in rows.items() if row["lacks_values"]]
-        for heading, rows in zip(
-            headings_of(comparison), _means_by_heading(comparison), strict=True
-        )
-    }
-    return sentences.describe_lacking({key: names for key, names in lacking.items() if names})
+    lacking = select_rows(comparison.means, comparison.means["lacks_values"])
+    return [
+        sentences.describe_lacking(heading_of(*key), lacking["system"][positions].tolist())
+        for key, positions in group_rows(lacking, *HEADING).items()
+    ]
 
 
 def describe_size(comparison: Comparison) -> str:
@@ -186,16 +174,12 @@ class Leaderboard(Table):
 
     Attributes
     ----------
-    systems : list of str
-        Names, starting with the best system by the first measure.
-    measures : list of str
-        Column headings: measures or, with segments, measures in segments.
-    cells : list of list of Marked
-        One row per system and one cell per measure. A cell contains the mean as ``value``, whether
-        it is the ``best``, a ``mark`` for significant differences, the mean's ``interval``, and the
-        limits of its rank, ``ranks``; see `to_frame`.
+    rows : dict of str to ndarray
+        Columns of `Comparison.means`, and whether each mean ``is_best``, its ``mark`` for
+        significant differences, and the limits of its rank; the best system by the first measure is
+        the first row of each measure and segment.
     letters : dict of str to str
-        Letters that identify the systems in marks.
+        Letters that identify the systems in marks, in the order of the rows.
     baseline : str or None
         As in `compare`.
     note : str
@@ -207,10 +191,7 @@ class Leaderboard(Table):
         Mean shares of judged documents, keyed by heading; empty if every document is judged.
     """
 
-    systems: list[str]
-    measures: list[str]
-    cells: list[list[Marked]]
-    _keys: list[tuple[str, Any]]  # measure and segment of each column
+    rows: Rows
     letters: dict[str, str]
     baseline: str | None
     note: str
@@ -227,35 +208,32 @@ class Leaderboard(Table):
         probability `level` of the comparison only after the corrections "holm" and "bonferroni".
         They are nan with a baseline and without a test.
         """
-        rows = [
-            {
-                "segment": segment,
-                "system": system,
-                "measure": measure,
-                "mean": cell.value,
-                "rank_low": cell.ranks[0],
-                "rank_high": cell.ranks[1],
-            }
-            for (measure, segment), cells in zip(
-                self._keys, zip(*self.cells, strict=True), strict=True
-            )
-            for system, cell in zip(self.systems, cells, strict=True)
-        ]
-        frame = tables.frame(rows)
-        return frame.drop(columns="segment") if self._keys[0][1] is None else frame
+        names = ["segment", "system", "measure", "mean", "rank_low", "rank_high"]
+        if self.rows["segment"][0] is None:
+            names.remove("segment")
+        return tables.frame({name: self.rows[name].tolist() for name in names})
+
+    def columns(self) -> list[tuple[str, list[Any]]]:
+        """Return (heading, cells) of each column: means with marks, ranks, and shares of judged."""
+        columns: list[tuple[str, list[Any]]] = []
+        for key, positions in group_rows(self.rows, *HEADING).items():
+            rows = list_rows(select_rows(self.rows, positions))
+            intervals = [Interval(row["ci_low"], row["ci_high"]) for row in rows]
+            means = [
+                Marked(row["mean"], row["is_best"], row["mark"], interval)
+                for row, interval in zip(rows, intervals, strict=True)
+            ]
+            columns.append((heading_of(*key), means))
+            if not math.isnan(rows[0]["rank_low"]):
+                columns.append(("rank", [rank_text(row) for row in rows]))
+        return columns + list(self.more.items())
 
     def _shown(self) -> Grid:
-        """Return the table of means, with a column of ranks after each column of means."""
-        names: list[Any] = self.systems
+        names = list(self.letters)
         if self.baseline is None:  # marks consist of letters
-            names = [f"{self.letters[name]} {name}" for name in names]
-        headings, rows = ["system"], [[name] for name in names]
-        for i, measure in enumerate(self.measures):
-            headings += [measure, "rank"] if has_ranks(self) else [measure]
-            for row, cells in zip(rows, self.cells, strict=True):
-                row += [cells[i], rank_text(cells[i])] if has_ranks(self) else [cells[i]]
-        shares = zip(rows, *self.more.values(), strict=True)
-        return Grid([*headings, *self.more], [[*row, *more] for row, *more in shares])
+            names = [f"{letter} {name}" for name, letter in self.letters.items()]
+        headings, columns = zip(("system", names), *self.columns(), strict=True)
+        return Grid(list(headings), list(map(list, zip(*columns, strict=True))))
 
     def _legend(self) -> str:
         return self.note.replace("* best", "bold: best")
@@ -264,139 +242,89 @@ class Leaderboard(Table):
         return f"{tables.aligned(self._shown())}\n{self.note}"
 
 
-def has_ranks(board: Leaderboard) -> bool:
-    """Return whether the limits of the ranks are known."""
-    return not math.isnan(board.cells[0][0].ranks[0])
-
-
-def rank_text(cell: Marked) -> str:
+def rank_text(row: dict[str, Any]) -> str:
     """Return the limits of a rank as text, such as "1–3"."""
-    low, high = cell.ranks
+    low, high = row["rank_low"], row["rank_high"]
     return f"{low:g}" if low == high else f"{low:g}–{high:g}"
 
 
-def leaderboard_of(comparison: Comparison) -> Leaderboard:
-    """Create the leaderboard of a comparison, with one column per heading."""
-    systems, baseline = comparison.systems, comparison.baseline
-    headings, order = headings_of(comparison), order_systems(comparison)
+def create_leaderboard(comparison: Comparison) -> Leaderboard:
+    """Create the leaderboard of a comparison."""
+    place, baseline, means = order_systems(comparison), comparison.baseline, comparison.means
     words = ("".join(word) for n in count(1) for word in product(ascii_lowercase, repeat=n))
-    letters = dict(zip(order, words, strict=False))  # a, b, …, z, aa, ab and so on
-    are_ranked = comparison.test is not None and baseline is None
-    columns, leads = [], []
-    groups, all_means = (
-        group_rows(comparison.rows, "measure", "segment"),
-        _means_by_heading(comparison),
-    )
-    for heading, positions, rows in zip(headings, groups.values(), all_means, strict=True):
-        pairs = list_rows(select_rows(comparison.rows, positions))
-        outcomes = {} if comparison.test is None else _outcomes_of(pairs)
-        best = max(_or_lowest(row["mean"], -math.inf) for row in rows.values())
-        leaders = [name for name in order if are_equal(rows[name]["mean"], best)]
-        columns.append(
-            [
-                Marked(
-                    rows[name]["mean"],
-                    name in leaders,
-                    _mark(name, letters, outcomes, baseline),
-                    Interval(rows[name]["ci_low"], rows[name]["ci_high"]),
-                    _ranks(name, order, outcomes) if are_ranked else NO_RANKS,
-                )
-                for name in order
-            ]
+    letters = dict(zip(place, words, strict=False))  # a, b, …, z, aa, ab and so on
+    pairs, parts, leads = group_rows(comparison.rows, *HEADING), [], []
+    for key, positions in group_rows(means, *HEADING).items():
+        order = [place[name] for name in means["system"][positions]]
+        part = select_rows(means, positions[np.argsort(order)])
+        best = np.fmax.reduce(part["mean"])
+        is_best = are_equal(part["mean"], best)
+        beats = _find_winners(select_rows(comparison.rows, pairs[key]), place)
+        part |= {"is_best": is_best, "mark": _mark_systems(beats == 1, letters, baseline)}
+        ranks = np.full((2, len(place)), np.nan)
+        if comparison.test is not None and baseline is None:
+            ranks = np.array([1 + (beats == 1).sum(axis=0), len(place) - (beats == 1).sum(axis=1)])
+        parts.append(part | dict(zip(("rank_low", "rank_high"), ranks, strict=True)))
+        results = _group_others(beats, is_best, list(place))
+        leads.append(
+            sentences.Lead(heading_of(*key), part["system"][is_best].tolist(), best, results)
         )
-        results = _results(order, leaders, outcomes)
-        leads.append(sentences.Lead(heading, leaders, best, results))
-    places = [systems.index(name) for name in order]
-    verdict = sentences.verdict(leads, len(comparison.segments or [None]))
+    rows, n_segments = concatenate(parts), len(comparison.segments or [None])
+    headings = [lead.heading for lead in leads]
+    indices = [comparison.systems.index(name) for name in place]
     return Leaderboard(
-        order,
-        headings,
-        [list(row) for row in zip(*columns, strict=True)],
-        list(groups),
+        rows,
         letters,
         baseline,
-        " ".join(
-            [_note(comparison.test is not None, baseline), *describe_missing_values(comparison)]
-        ),
-        " ".join([verdict, *list_caveats(comparison)]),
+        " ".join([_explain_marks(comparison), *describe_missing_values(comparison)]),
+        " ".join([sentences.verdict(leads, n_segments), *list_caveats(comparison)]),
         {
-            name: shares[places].tolist()
+            name: shares[indices].tolist()
             for name, shares in (comparison.judged or {}).items()
             if name not in headings
         },
     )
 
 
-def _or_lowest(value: float, lowest: float) -> float:
-    """Return a value, or the lowest one instead of nan."""
-    return lowest if math.isnan(value) else value
+def _find_winners(pairs: Rows, place: dict[str, int]) -> np.ndarray:
+    """Return whether system i is significantly better than system j; nan if it is not tested."""
+    beats = np.full((len(place), len(place)), np.nan)
+    system, baseline = ([place[name] for name in pairs[key]] for key in PAIR)
+    winner = np.where(pairs["has_winner"], np.sign(pairs["difference"]), 0)
+    for i, j, sign in ((system, baseline, 1), (baseline, system, -1)):
+        beats[i, j] = np.where(np.isnan(pairs["p_value"]), np.nan, winner == sign)
+    return beats
 
 
-def _outcomes_of(pairs: Sequence[dict[str, Any]]) -> dict[tuple[str, str], bool]:
-    """Return whether the first system of each tested pair significantly outperforms the second."""
-    outcomes = {}
-    for row in pairs:
-        if math.isnan(row["p_value"]):
-            continue
-        pair = row["system"], row["baseline"]
-        outcomes[pair] = row["has_winner"] and row["difference"] > 0
-        outcomes[pair[::-1]] = row["has_winner"] and row["difference"] < 0
-    return outcomes
+def _mark_systems(beats: np.ndarray, letters: dict[str, str], baseline: str | None) -> np.ndarray:
+    """Return the marks that show the significant differences of each system."""
+    if baseline is not None:
+        i = list(letters).index(baseline)
+        return np.select([beats[:, i], beats[i]], [BETTER, WORSE], "").astype(object)
+    separator, names = "" if len(letters) <= 26 else ",", object_array(list(letters.values()))
+    return object_array([separator.join(names[is_beaten]) for is_beaten in beats])
 
 
-def _ranks(
-    name: str,
-    systems: Sequence[str],
-    outcomes: Mapping[tuple[str, str], bool],
-) -> tuple[float, float]:
-    """Return the limits of a system's rank, if all pairs of systems were tested."""
-    n_better = sum(outcomes.get((other, name), False) for other in systems)
-    n_worse = sum(outcomes.get((name, other), False) for other in systems)
-    return 1 + n_better, len(systems) - n_worse
-
-
-def _mark(
-    name: str,
-    letters: Mapping[str, str],
-    outcomes: Mapping[tuple[str, str], bool],
-    baseline: str | None,
-) -> str:
-    """Return the mark that shows the significant differences of a system."""
-    if baseline is None:
-        beaten = [letter for other, letter in letters.items() if outcomes.get((name, other))]
-        return ("" if len(letters) <= 26 else ",").join(beaten)
-    if outcomes.get((name, baseline)):
-        return BETTER
-    return WORSE if outcomes.get((baseline, name)) else ""
-
-
-def _results(
-    order: Sequence[str], leaders: Sequence[str], outcomes: Mapping[tuple[str, str], bool]
-) -> dict[str, list[str]]:
+def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> dict[str, list[str]]:
     """Group the other systems by the result of their comparison with the leaders."""
-    groups: dict[str, list[str]] = {result: [] for result in RESULTS}
-    for other in order:
-        if other not in leaders:
-            results = [outcomes.get((leader, other)) for leader in leaders]
-            if any(outcomes.get((other, leader)) for leader in leaders):
-                result = TRAILS
-            elif None in results:
-                result = IS_UNTESTED
-            else:
-                result = LEADS if all(results) else LEADS_BY_CHANCE
-            groups[result].append(other)
-    return groups
+    trails, leads = (beats[:, is_best] == 1).any(axis=1), (beats[is_best] == 1).all(axis=0)
+    is_untested = np.isnan(beats[is_best]).any(axis=0)
+    result = np.select([trails, is_untested, leads], [TRAILS, IS_UNTESTED, LEADS], LEADS_BY_CHANCE)
+    return {
+        phrase: [order[i] for i in np.flatnonzero(~is_best & (result == phrase))]
+        for phrase in RESULTS
+    }
 
 
-def _note(is_tested: bool, baseline: str | None) -> str:
-    if not is_tested:
+def _explain_marks(comparison: Comparison) -> str:
+    if comparison.test is None:
         return "* best; not tested."
-    if baseline is None:
+    if comparison.baseline is None:
         return (
             "* best; letters: systems it significantly outperforms; rank: those that the tests do not "
             "exclude."
         )
     return (
-        f"* best; {BETTER} significantly better than the baseline {baseline}; "
+        f"* best; {BETTER} significantly better than the baseline {comparison.baseline}; "
         f"{WORSE} baseline significantly better."
     )

@@ -471,10 +471,10 @@ class Evaluation(Report):
         intervals = self.confidence_interval(level, method=method, **settings)
         return means_rows(self, intervals, method, pairing.count_clusters(self))
 
-    def _page(self, title: str | None = None) -> Any:
+    def _page(self, title: str | None = None) -> str:
         from skgraded.writing.evaluation_page import EvaluationPage
 
-        return EvaluationPage(
+        page = EvaluationPage(
             title=type(self).__name__ if title is None else title,
             level=LEVEL,
             summary=self.summary(LEVEL),
@@ -487,6 +487,7 @@ class Evaluation(Report):
             judged={name: float(mean) for name, (mean,) in mean_judged([self]).items()},
             n_unanswered=self.n_unanswered,
         )
+        return page.html()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_queries} queries: {means_text(self)})"

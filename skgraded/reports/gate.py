@@ -11,7 +11,7 @@ from skgraded._input.door import number_validator
 from skgraded.reports.pairing import refuse_unequal
 from skgraded.stats.outcomes import judge_outcomes
 from skgraded.writing.columns import Rows, list_rows
-from skgraded.writing.text import fixed, label
+from skgraded.writing.text import fixed, heading_of
 
 if TYPE_CHECKING:
     from skgraded.reports.comparison import Comparison
@@ -49,12 +49,7 @@ def describe_outcomes(outcomes: Rows) -> list[str]:
     """Return a line per row: the outcome, the largest possible loss, and the queries needed."""
     lines = []
     for row in list_rows(outcomes):
-        where = (
-            row["measure"]
-            if row["segment"] is None
-            else f"{row['measure']} in {label(row['segment'])}"
-        )
-        n = row["n_needed"]
+        where, n = heading_of(row["measure"], row["segment"]), row["n_needed"]
         needed = "none" if math.isnan(n) else f"{math.ceil(n):,}"
         lines.append(
             f"{row['system']} on {where}: {row['outcome']}; largest loss that is not excluded: "

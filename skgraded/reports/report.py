@@ -156,7 +156,7 @@ class Report(Table):
     summary: Callable[..., pandas.DataFrame]  # these are defined by each subclass
     to_dict: Callable[[], dict[str, Any]]
     from_dict: Any  # the inverse, a class method
-    _page: Callable[[str | None], Any]  # returns the page content, an object with the method `html`
+    _page: Callable[[str | None], str]
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -207,7 +207,7 @@ class Report(Table):
         """
         with needs("An HTML page", "jinja2"):
             import jinja2  # noqa: F401
-        return return_or_write(self._page(title).html(), path)
+        return return_or_write(self._page(title), path)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         """Return the text and the table that a notebook shows."""

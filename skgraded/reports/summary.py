@@ -515,12 +515,12 @@ class Summary(Mergeable):
             for row in part._rows(level)
         ]
 
-    def _page(self, title: str | None = None) -> Any:
+    def _page(self, title: str | None = None) -> str:
         from skgraded.writing.evaluation_page import EvaluationPage
 
         worst = {query: row for tally in self.tallies.values() for query, row in tally.worst}
         ids, columns = self._columns(worst)
-        return EvaluationPage(
+        page = EvaluationPage(
             title="Summary" if title is None else title,
             level=LEVEL,
             summary=without_segments(self).summary(),
@@ -532,6 +532,7 @@ class Summary(Mergeable):
             per_query=columns,
             undefined=dict.fromkeys(columns, np.zeros(len(ids), dtype=bool)),
         )
+        return page.html()
 
     def __repr__(self) -> str:
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"

@@ -312,7 +312,7 @@ class Summaries(Mergeable):
             )
         return any(part.has_unequal_weights for part in moments)
 
-    def _page(self, title: str | None = None) -> Any:
+    def _page(self, title: str | None = None) -> str:
         return self._compare(Settings(level=LEVEL))._page(title)
 
     def __repr__(self) -> str:

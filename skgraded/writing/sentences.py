@@ -87,13 +87,12 @@ def describe_caveats(
     return texts
 
 
-def describe_lacking(lacking: Mapping[str, Sequence[str]]) -> list[str]:
-    """Report, for each heading, the systems without a value for some queries of other systems."""
-    return [
+def describe_lacking(heading: str, names: Sequence[str]) -> str:
+    """Report the systems without a value for some queries of other systems."""
+    return (
         f"{_join_names(sorted(names))} {plural(len(names), 'has', 'have')} no value of {heading} for "
         "some queries of other systems, so the means are over different queries."
-        for heading, names in lacking.items()
-    ]
+    )
 
 
 def count_significant(rows: Sequence[Row], is_tested: bool) -> str:

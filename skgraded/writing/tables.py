@@ -60,13 +60,12 @@ class Interval(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A table cell that contains a mean, its significance mark, its interval and its rank."""
+    """A table cell that contains a mean, its significance mark and its interval."""
 
     value: float
-    best: bool
+    is_best: bool
     mark: str
-    interval: Interval = Interval(math.nan, math.nan)
-    ranks: tuple[float, float] = (math.nan, math.nan)  # the lowest and the highest plausible rank
+    interval: Interval
 
 
 Tabular: TypeAlias = "Grid | list[dict[str, Any]] | dict[str, Any] | pandas.DataFrame"
@@ -210,7 +209,7 @@ def _as_text(
         if not isinstance(cell, Marked):
             return safe(cell_text(cell, digits))
         value = cell_text(cell.value, digits)
-        text = best.format(value) if cell.best else value
+        text = best.format(value) if cell.is_best else value
         text += mark.format(safe(cell.mark)) if cell.mark else ""
         if with_interval is None or math.isnan(cell.interval.low):
             return text

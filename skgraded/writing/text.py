@@ -28,6 +28,11 @@ def label(name: object) -> str:
     return text if text.isprintable() else escape_unprintable(text)
 
 
+def heading_of(measure: str, segment: object) -> str:
+    """Return the heading of a measure, or of a measure in a segment."""
+    return measure if segment is None else f"{measure} in {label(segment)}"
+
+
 def labels(names: Iterable[Any]) -> list[str]:
     """Return query ids, systems or measures as texts."""
     return [label(name) for name in names]
@@ -109,6 +114,8 @@ class Cell(NamedTuple):
 
     text: str
     key: str
+    is_best: bool = False
+    mark: str = ""
 
 
 KINDS: dict[str, Callable[[Any], str]] = {  # of columns of numbers

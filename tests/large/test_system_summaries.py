@@ -7,6 +7,7 @@ from small_reports import evaluation, systems
 
 import skgraded as sg
 from skgraded.reports.comparison_view import row_sentences
+from skgraded.writing.columns import list_rows
 
 COMPARED = [
     "mean",
@@ -53,7 +54,7 @@ def test_a_comparison_of_summaries_equals_the_comparison_of_the_evaluations(base
     said = [sentence.split(" (")[0] for sentence in by_values.sentences()]
     assert [sentence.split(" (")[0] for sentence in comparison.sentences()] == said
     cells, expected = (
-        [(f"{cell.value:.4f}", cell.best, cell.mark) for row in board.cells for cell in row]
+        [(f"{row['mean']:.4f}", row["is_best"], row["mark"]) for row in list_rows(board.rows)]
         for board in (comparison.leaderboard(), by_values.leaderboard())
     )
     assert cells == expected

@@ -438,7 +438,7 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
     assert sentence.endswith("3 wins, 27 losses, 0 ties over 30 queries.")
     board = compared(np.ones(30), 1 + d, test="wilcoxon", baseline=None).leaderboard()
     assert board.verdict == "a leads on AP (1.0000); not significantly better than b."
-    assert [row[0].mark for row in board.cells] == ["", ""]
+    assert board.rows["mark"].tolist() == ["", ""]
 
 
 def test_the_sentences_of_a_table_name_the_correction(table):
@@ -486,7 +486,7 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
         assert f" {name} " in head
     latex = result.to_latex()
     assert latex.count(r"\\") == 1 + 6 and r"p\_adjusted" in latex
-    ranked_rows, order = list_rows(rank_rows(result)), result.leaderboard().systems
+    ranked_rows, order = list_rows(rank_rows(result)), list(result.leaderboard().letters)
     ranks = [
         (result.measures.index(row["measure"]), order.index(row["system"])) for row in ranked_rows
     ]

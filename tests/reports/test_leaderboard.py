@@ -27,32 +27,31 @@ def three():
 def test_marks_show_the_result_of_the_test_against_the_baseline(three):
     comparison = sg.compare(three, baseline="a", rng=0)
     board = comparison.leaderboard()
-    assert board.systems[0] == "b" and set(board.systems) == {"a", "b", "c"}
-    cells = dict(zip(board.systems, board.cells, strict=True))
+    rows = {(row["system"], row["measure"]): row for row in list_rows(board.rows)}
+    assert list(rows)[0] == ("b", "AP") and {name for name, _ in rows} == {"a", "b", "c"}
     for row in comparison.to_frame().to_dict("records"):
-        cell = cells[row["system"]][["AP", "RR"].index(row["measure"])]
-        assert cell.value == row["mean"]
+        of_system = rows[row["system"], row["measure"]]
+        assert of_system["mean"] == row["mean"]
         expected = ("▲" if row["difference"] > 0 else "▼") if row["p_adjusted"] <= 0.05 else ""
-        assert cell.mark == expected
-    assert cells["b"][0].mark == "▲"
-    assert [cell.mark for cell in cells["a"]] == ["", ""]
-    for i in range(2):
-        means = [row[i].value for row in board.cells]
-        assert [row[i].best for row in board.cells] == [mean == max(means) for mean in means]
+        assert of_system["mark"] == expected
+    assert rows["b", "AP"]["mark"] == "▲"
+    assert rows["a", "AP"]["mark"] == rows["a", "RR"]["mark"] == ""
+    means, is_best = board.rows["mean"].reshape(2, 3), board.rows["is_best"].reshape(2, 3)
+    assert is_best.tolist() == (means == means.max(axis=1, keepdims=True)).tolist()
 
 
 def test_a_worse_system_is_marked_and_equal_best_ones_are_both_the_best():
     values = np.linspace(0.4, 0.6, 20)
     comparison = sg.compare(of_values(values, values, values - 0.1), baseline="a", rng=0)
     board = comparison.leaderboard()
-    marks = dict(zip(board.systems, (row[0].mark for row in board.cells), strict=True))
-    assert marks == {"a": "", "b": "", "c": "▼"}
-    assert [row[0].best for row in board.cells] == [True, True, False]
+    assert board.rows["system"].tolist() == ["a", "b", "c"]
+    assert board.rows["mark"].tolist() == ["", "", "▼"]
+    assert board.rows["is_best"].tolist() == [True, True, False]
 
 
 def test_without_a_test_there_are_no_marks(three):
     board = sg.compare(three, test=None).leaderboard()
-    assert not any(cell.mark for row in board.cells for cell in row)
+    assert not any(board.rows["mark"])
     assert str(board).endswith("* best; not tested.")
 
 
@@ -109,8 +108,8 @@ def test_the_verdict_distinguishes_significant_differences(settings, expected):
     assert compared.verdict == expected
     summaries = sg.compare(sg.Summaries.of(systems), **{"test": "t"} | settings).leaderboard()
     assert summaries.verdict == expected
-    for row, of_sums in zip(compared.cells, summaries.cells, strict=True):
-        assert row[0].interval == pytest.approx(of_sums[0].interval)
+    for name in ("ci_low", "ci_high"):
+        assert compared.rows[name] == pytest.approx(summaries.rows[name])
 
 
 def test_the_verdict_names_measures_that_disagree():
@@ -156,12 +155,12 @@ def test_the_mean_of_a_system_is_over_its_own_queries():
     means = {"A": 2.6 / 3, "B": 2.1 / 4, "C": 3.3 / 6}
     for chosen in (systems, sg.Summaries.of(systems)):
         board = sg.compare(chosen, test="t").leaderboard()
-        assert board.systems == ["A", "C", "B", "bad"]
-        cells = {name: row[0] for name, row in zip(board.systems, board.cells, strict=True)}
+        rows = {row["system"]: row for row in list_rows(board.rows)}
+        assert list(rows) == ["A", "C", "B", "bad"]
         for name, mean in means.items():
-            assert cells[name].value == pytest.approx(mean, rel=1e-15)
-            assert cells[name].interval.low < mean < cells[name].interval.high
-        assert np.isnan(cells["bad"].value) and not cells["bad"].best
+            assert rows[name]["mean"] == pytest.approx(mean, rel=1e-15)
+            assert rows[name]["ci_low"] < mean < rows[name]["ci_high"]
+        assert np.isnan(rows["bad"]["mean"]) and not rows["bad"]["is_best"]
         assert board.verdict == (
             "A leads on AP (0.8667); not significantly better than C and B; not tested against "
             "bad. A, B and bad have no value of AP for some queries of other systems, so the means "
@@ -184,7 +183,7 @@ def test_the_verdict_states_that_no_query_has_a_value():
     nothing = {name: evaluation({"AP": [np.nan, np.nan]}) for name in "ab"}
     board = sg.compare(nothing, test="t").leaderboard()
     assert board.verdict == "No query has a value of AP."
-    assert not any(cell.best for row in board.cells for cell in row)
+    assert not board.rows["is_best"].any()
 
 
 def test_the_verdict_names_the_leader_of_each_segment():
@@ -209,7 +208,7 @@ def test_the_verdict_names_the_leader_of_each_segment():
 
 def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
     comparison = sg.compare(three, rng=0)
-    ranked, order = list_rows(rank_rows(comparison)), comparison.leaderboard().systems
+    ranked, order = list_rows(rank_rows(comparison)), list(comparison.leaderboard().letters)
     assert [row["measure"] for row in ranked] == ["AP"] * 3 + ["RR"] * 3
     rows = {
         (row["system"], row["baseline"], row["measure"]): row
@@ -238,15 +237,15 @@ def test_text_aligns_the_values_at_the_decimal_point(three):
 
 def test_every_form_shows_the_best_and_the_marks(three):
     board = sg.compare(three, baseline="a", rng=0).leaderboard()
-    best = f"{board.cells[0][0].value:.4f}"
+    best = f"{board.rows['mean'][0]:.4f}"
     low, high = three["b"].confidence_interval(0.95, method="t")["AP"]
     assert f"*{best} ▲" in str(board)
     assert f"| b        | **{best}** ▲ [{low:.4f}, {high:.4f}] |" in board.to_markdown()
     marked = rf"\textbf{{{best}}}\textsuperscript{{$\uparrow$}} [{low:.4f}, {high:.4f}]"
     assert marked in board.to_latex()
     frame = board.to_frame()
-    assert frame["system"].tolist() == 2 * board.systems and frame["measure"][0] == "AP"
-    assert frame["mean"][:3].tolist() == [row[0].value for row in board.cells]
+    assert frame["system"].tolist() == 2 * list(board.letters) and frame["measure"][0] == "AP"
+    assert frame["mean"].tolist() == board.rows["mean"].tolist()
     page = sg.compare(three, baseline="a", rng=0).to_html()
     assert re.search(rf'<strong>{best}</strong> <span class="mark">▲</span>', page)
 
@@ -258,13 +257,21 @@ def test_marks_list_letters_and_there_are_more_than_26():
     comparison = sg.compare(of_values(*levels), test="t")
     board = comparison.leaderboard()
     assert list(board.letters.items())[:2] == [("h", "a"), ("g", "b")] and "a h " in str(board)
-    marks = [row[0].mark for row in board.cells]
-    assert marks == ["bcdefgh", "cdefgh", "defgh", "efgh", "fgh", "gh", "h", ""]
+    assert board.rows["mark"].tolist() == [
+        "bcdefgh",
+        "cdefgh",
+        "defgh",
+        "efgh",
+        "fgh",
+        "gh",
+        "h",
+        "",
+    ]
     rng = np.random.default_rng(0)
     systems = {f"s{i}": evaluation({"AP": rng.random(5) / 2 + i / 100}) for i in range(30)}
     board = sg.compare(systems, test="t", correction=None).leaderboard()
     assert len(set(board.letters.values())) == 30
-    assert board.letters[board.systems[25]] == "z" and board.letters[board.systems[26]] == "aa"
+    assert list(board.letters.values())[25:27] == ["z", "aa"]
 
 
 def test_a_page_has_the_title_the_seed_the_resamples_and_the_versions(three):

@@ -193,7 +193,7 @@ class TestCompare:
         board = comparison.leaderboard()
         assert board.verdict.endswith(f". {gap}")
         assert {
-            name: shares for name, shares in zip(board.systems, board.more["Judged@2"], strict=True)
+            name: shares for name, shares in zip(board.letters, board.more["Judged@2"], strict=True)
         } == {
             "new": share,
             "pooled": 1,

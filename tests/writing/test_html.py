@@ -20,7 +20,7 @@ from small_reports import (
 
 import skgraded as sg
 from skgraded.writing import charts, text
-from skgraded.writing.columns import PageTable
+from skgraded.writing.columns import PageTable, list_rows
 
 REPORTS = (  # one report per class
     "Evaluation with unjudged documents",
@@ -120,7 +120,7 @@ def test_a_table_merges_the_limits_of_intervals():
     cells = {"segment": ["a"], "ci_low": [0.0], "ci_high": [1.0], "p_value": [0.5], "other": [2]}
     table = PageTable.of(cells, "Caption")
     assert table.columns == [("Segment", "name"), ("Interval", "interval"), ("p", "p")]
-    assert table.rows == [("a", ("0.0000 to 1.0000", "0.0"), ("0.5000", "0.5"))]
+    assert table.rows == [("a", text.Cell("0.0000 to 1.0000", "0.0"), text.Cell("0.5000", "0.5"))]
 
 
 # Evaluation --------------------------------------------------------------------------------------
@@ -251,18 +251,20 @@ def test_a_page_opens_with_the_verdict_the_intervals_and_a_leaderboard(baseline)
     page, board = Page(html), cmp.leaderboard()
     assert page.text("header").index(board.verdict) < page.text("header").index("40 queries")
     assert board.verdict in Page(cmp._repr_html_()).text("p")
-    for name, row in zip(board.systems, board.cells, strict=True):
-        for measure, cell in zip(board.measures, row, strict=True):
-            values = cmp.per_query[measure][cmp.systems.index(name)]
-            expected = stats.t.interval(0.95, 39, values.mean(), stats.sem(values))
-            assert cell.interval == pytest.approx(expected)
-        system = f"{board.letters[name]} {name} " + "baseline " * (name == baseline)
-        assert system + f"{row[0].value:.4f}" in page.text("tr")
-    assert page.data["letters"] == ["a", "b", "c"] and page.data["systems"] == board.systems
-    values = [cmp.per_query["MuAP"][cmp.systems.index(name)] for name in board.systems]
+    names = list(board.letters)
+    for row in list_rows(board.rows):
+        name = row["system"]
+        values = cmp.per_query[row["measure"]][cmp.systems.index(name)]
+        expected = stats.t.interval(0.95, 39, values.mean(), stats.sem(values))
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected)
+        system = f"{board.letters[name]} {name} " + ("baseline " if name == baseline else "")
+        if row["measure"] == cmp.measures[0]:
+            assert system + f"{row['mean']:.4f}" in page.text("tr")
+    assert page.data["letters"] == ["a", "b", "c"] and page.data["systems"] == names
+    values = [cmp.per_query["MuAP"][cmp.systems.index(name)] for name in names]
     np.testing.assert_allclose(page.data["values"][1], values, rtol=1e-5)
     options = [text for tags, text in page.texts if "option" in tags]
-    assert options.count(f"a {board.systems[0]}") == 2
+    assert options.count(f"a {names[0]}") == 2
 
 
 @pytest.mark.parametrize(
@@ -305,7 +307,7 @@ def test_with_many_queries_those_with_the_largest_differences_are_kept(monkeypat
 def test_with_many_pairs_the_first_24_are_drawn(twenty):
     cmp, page = twenty
     assert page.text("figcaption").count("The first 24 of 190 pairs are shown.") == 2
-    assert page.text("span").count(f"{cmp.leaderboard().systems[0]} − ") >= 19
+    assert page.text("span").count(f"{next(iter(cmp.leaderboard().letters))} − ") >= 19
 
 
 def test_with_many_findings_twelve_are_visible(twenty):
@@ -360,7 +362,7 @@ def test_no_name_of_a_system_or_measure_breaks_a_page():
         assert tags[0] == tags[1]
     for name in names:
         assert shortened(name) in page.text("td", "th")
-    assert page.data["systems"] == [read_back(name) for name in cmp.leaderboard().systems]
+    assert page.data["systems"] == [read_back(name) for name in cmp.leaderboard().letters]
     assert page.data["measures"] == [f"m {read_back(name)}" for name in names]
 
 
