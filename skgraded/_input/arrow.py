@@ -94,7 +94,7 @@ def mark_missing(column: pa.ChunkedArray) -> np.ndarray:
 
 def convert_numbers(column: pa.ChunkedArray) -> np.ndarray:
     """Convert a column to NumPy. Missing numbers become NaN; decimals and text become objects."""
-    kind = standardize_type(column.type)
+    kind = _standardize_type(column.type)
     if pa.types.is_decimal(kind) or pa.types.is_nested(kind):
         return object_array(column.to_pylist())
     column = decode_column(column)
@@ -104,14 +104,12 @@ def convert_numbers(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def convert_ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
-    """Convert ids, except coded text, to a standard type; raise a ValueError for other values."""
-    kind = standardize_type(column.type)
+    """Convert ids to a standard type; raise a ValueError for missing and other values."""
+    kind = _standardize_type(column.type)
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
         raise ValueError(f"{name} must contain numbers, text or dates; its type is {kind}.")
-    is_short = arrow_strings.is_text(column.type) and arrow_strings.has_short_dictionaries(column)
-    if not is_short and str(column.type) not in ("string_view", "binary_view"):
-        column = decode_column(column)
+    column = decode_column(column)
     if pa.types.is_floating(kind):
         refuse_inexact(column.to_numpy(), name)
         column = column.cast(pa.float64())
@@ -153,7 +151,7 @@ def count_equal(column: pa.ChunkedArray, step: int) -> int:
     """Count the leading (step 1) or trailing (step -1) rows that share the same id."""
     n, length = len(column), 1024
     while True:
-        part = decode_column(column.slice(0 if step > 0 else max(n - length, 0), length))
+        part = column.slice(0 if step > 0 else max(n - length, 0), length)
         outermost = part[0 if step > 0 else len(part) - 1]
         differs = compute.not_equal(part, outermost).to_numpy()[::step]
         if differs.any():
@@ -174,8 +172,7 @@ def _copy_values(column: pa.ChunkedArray, rows: np.ndarray) -> Any:
         values = column.chunk(0) if is_single else pa.concat_arrays(column.chunks)
         return compute.take(values, rows, boundscheck=False)
     ends, data = map(pa.py_buffer, arrow_strings.copy_column(column, rows))
-    kind = standardize_type(column.type)
-    return pa.Array.from_buffers(kind, len(rows), [None, ends, data])
+    return pa.Array.from_buffers(column.type, len(rows), [None, ends, data])
 
 
 def mark_rows(column: pa.ChunkedArray) -> np.ndarray:
@@ -194,7 +191,7 @@ def narrow(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return pa.array(small) if (small == values).all() else column
 
 
-def standardize_type(kind: pa.DataType) -> pa.DataType:
+def _standardize_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of a column of this type that was converted with `decode_column`."""
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid":
         return kind.storage_type
@@ -208,5 +205,5 @@ def decode_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Decode encoded columns; convert UUIDs, text and bytes to one standard type each."""
     if pa.types.is_run_end_encoded(column.type):
         column = compute.run_end_decode(column)
-    kind = standardize_type(column.type)
+    kind = _standardize_type(column.type)
     return column if column.type == kind else column.cast(kind)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.words import is_missing, object_array
 
@@ -84,7 +83,6 @@ def _convert_column(values: ArrayLike, name: str) -> np.ndarray:
             f"{name} is missing. Expected array-like (array or non-string sequence), got None."
         )
     refuse_unordered(values, name)
-    refuse_damaged(values, name)
     try:
         array = np.asarray(replace_masked(values))
     except ValueError:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import arrow_strings, door
-from skgraded._input.arrow_strings import Texts, read_strings, read_texts, refuse_damaged
+from skgraded._input.arrow_strings import Texts, read_strings, read_texts
 from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.needs import is_installed
 from skgraded._input.user_warnings import warn_of_input
@@ -79,9 +79,7 @@ def _number_blocks(
         is_whole = ids.dtype.kind in "biu"
         heads = layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_whole else ids)
     codes, queries, *rest = _number(ids if heads is None else ids[heads], name, heads)
-    if isinstance(categories, Texts):
-        queries = categories.at(queries)
-    elif categories is not None:
+    if categories is not None:
         for code in queries.tolist():
             refuse_unwritable(categories[code], name)
         queries = object_array([categories[code] for code in queries.tolist()])
@@ -362,18 +360,16 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
             return np.array(ids, dtype=np.int64), None
         return ids, None
     if kind == "category":
-        is_text = qid.dtype.categories.dtype.kind not in "biufmM"
-        if not is_text:
+        values = getattr(qid, "array", qid)  # a pandas.Categorical
+        if values.categories.dtype.kind in "biufmM":
             return np.asarray(qid), None
-        codes, categories = qid.factorize()
-        if (codes < 0).any():
-            raise missing_id(name, int(np.argmax(codes < 0)), None)
-        return np.ascontiguousarray(codes, dtype=np.intp), categories.tolist()
+        if (values.codes < 0).any():
+            raise missing_id(name, int(np.argmax(values.codes < 0)), None)
+        return values.codes.astype(np.intp), values.categories.tolist()
     if storage == "pyarrow" or kind.endswith("[pyarrow]"):
         qid = getattr(qid, "array", qid).__arrow_array__()
     elif kind.startswith(("String", "Categorical", "Enum")) and is_installed("pyarrow"):  # polars
         qid = qid.to_arrow()
-    refuse_damaged(qid, name)
     if hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize"):
         return _read_arrow(qid, name)
     array = np.asarray(qid) if hasattr(qid, "__array__") else object_array(list(qid))
@@ -384,15 +380,14 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
 
 
 def _read_arrow(column: Any, name: str) -> tuple[Any, Any]:
-    is_text = arrow_strings.is_text(column.type)
-    is_coded = is_text and arrow_strings.has_short_dictionaries(column)
-    if not is_coded and arrow_strings.is_dictionary(column.type):
+    kind = str(column.type)
+    if kind.startswith("dictionary<"):
         column = column.cast(column.type.value_type)
+    elif kind.endswith("_view"):
+        column = column.cast(f"large_{kind.removesuffix('_view')}")
     if column.null_count:
         raise missing_id(name, int(np.argmax(column.is_null())), None)
-    if is_coded and len(column):
-        return arrow_strings.read_codes(column)
-    if is_text:
+    if arrow_strings.is_text(column.type):
         return read_texts(column), None
     array = np.asarray(column)
     return (array if array.dtype.kind in "iuf" else column.to_pylist()), None

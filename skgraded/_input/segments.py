@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.words import is_missing, plain_list, refuse_unwritable
 
 MOST = 100  # maximum number of segments; all pairs of segments are compared
@@ -89,7 +88,6 @@ def _read_segments(ids: list[Any], by: Any) -> list[Any]:
             "Argument 'by' must be an array with one segment per query, or a dict or pandas Series "
             f"that maps query ids to segments; got {reprlib.repr(by)}."
         )
-    refuse_damaged(by, "Argument 'by'")
     if hasattr(by, "to_pylist"):
         by = by.to_pylist()  # elements of Arrow arrays are Arrow scalars
     if hasattr(by, "iloc"):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.user_warnings import warn_of_input
 from skgraded._input.words import plain, quote_names, suggest_name
 
@@ -94,7 +93,6 @@ def convert_features(X: Any) -> Any:
     if hasattr(frame, "collect"):
         raise TypeError(f"X is a {type(X).__name__}, which has no rows yet: collect it first.")
     if frame is None or not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
-        refuse_damaged(X, "X")
         X = np.asarray(X) if frame is None else _convert_to_pandas(X, frame)
     if len(X.shape) != 2:
         raise ValueError(

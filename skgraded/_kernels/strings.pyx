@@ -7,7 +7,7 @@ offsets, so that nothing is copied.
 
 cimport numpy as cnp
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from os import urandom
@@ -179,30 +179,6 @@ def copy_texts(
                 data + ends[i], <const uint8_t*>(base + starts[order[i]]), ends[i + 1] - ends[i]
             )
     return ends_array, data_array
-
-
-def spans_of_views(
-    const uint32_t[:, ::1] views, uint64_t address, const uint64_t[::1] buffers,
-    uint32_t inline_bytes,
-):
-    """Return starts and stops of the texts of Arrow's views, which begin at `address`.
-
-    A view contains 4 bytes of length and either a text of up to `inline_bytes` bytes or its first
-    4 bytes, its buffer and its position in the buffer.
-    """
-    cdef Py_ssize_t row, n = views.shape[0]
-    starts_array = np.empty(n, dtype=np.uint64)
-    stops_array = np.empty(n, dtype=np.uint64)
-    cdef uint64_t[::1] starts = starts_array
-    cdef uint64_t[::1] stops = stops_array
-    with nogil:
-        for row in range(n):
-            if views[row, 0] <= inline_bytes:
-                starts[row] = address + 16 * row + 4
-            else:
-                starts[row] = buffers[views[row, 2]] + views[row, 3]
-            stops[row] = starts[row] + views[row, 0]
-    return starts_array, stops_array
 
 
 def utf8_of(cnp.ndarray objects):

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
-from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import list_column_names, refuse_unknown
 from skgraded._input.words import (
@@ -166,7 +165,6 @@ def _read_documents(
     documents: ArrayLike, n: int | None, expected: str | None, name: str
 ) -> np.ndarray:
     """Check the document ids of all rows and return them as an object array."""
-    refuse_damaged(documents, name)
     texts: Any = documents
     for method in ("to_list", "tolist", "to_pylist"):
         if hasattr(documents, method):

@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 
 from skgraded._input import arrow
-from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.door import (
     add_place,
     argument_error,
@@ -123,8 +122,6 @@ def check_rows(part: Any, job: Job, place: str) -> pa.Table | None:
         table = arrow.as_arrow(part, job.columns)
         if not table.num_rows:
             return None
-        for argument, name in job.arguments:
-            refuse_damaged(table[name], argument if job.is_single else f"{argument} {name!r}")
         try:
             return _check_columns(table, job)
         except (ValueError, TypeError):
@@ -193,8 +190,6 @@ def join_rows(tables: list[pa.Table]) -> pa.Table:
 
 def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
     """Convert columns of different types to types that Arrow joins without loss, if possible."""
-    if ID.match(name):
-        return list(map(arrow.decode_column, columns))
     if name == GRADE:
         return [[read_grades(column.to_numpy(), name)[0]] for column in columns]
     if name.startswith(SCORE):  # Arrow would convert integers to float64
@@ -211,11 +206,7 @@ def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
 
 def types_of(table: pa.Table) -> dict[str, str]:
     """Return the types of the ids and segments of a validated table, keyed by column."""
-    return {
-        field.name: str(arrow.standardize_type(field.type))
-        for field in table.schema
-        if ID.match(field.name)
-    }
+    return {field.name: str(field.type) for field in table.schema if ID.match(field.name)}
 
 
 def _refuse_other_types(types: Iterable[dict[str, str]]) -> None:

@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.door import replace_masked
 from skgraded._input.queries import QueryIds, query_codes, refuse_inexact
 from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
@@ -81,7 +80,6 @@ def read_pairs(pairs: Any, name: str) -> list[Pair]:
 
 def _list_pairs(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
-    refuse_damaged(pairs, f"Argument {name}")
     frame = frame_of(pairs)
     if hasattr(frame, "collect"):
         raise ValueError(
@@ -146,7 +144,6 @@ def read_items(items: Any, name: str, may_be_empty: bool = False) -> Items:
             f'Argument {name} must be a collection of items, "judged" or "predicted"; '
             f"got {items!r}."
         )
-    refuse_damaged(items, f"Argument {name}")
     read: dict[Any, Any] = {}
     for item in items if isinstance(items, Mapping) else _list_elements(items):
         _check_item(item, name, read)

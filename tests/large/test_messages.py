@@ -75,7 +75,7 @@ BATCHES = [
     (T, "Column 'query' with dtype Object cannot be converted to a single", [OBJECTS], {}),
     (T, "Column 'score' with dtype complex128", [ONE.assign(score=1j)], {}),
     (T, "y_score must contain numbers", [ONE.assign(score="high")], {}),
-    (V, "qid contains .* text that is not UTF-8", [INVALID_TEXT], {}),
+    (V, "can't decode byte", [INVALID_TEXT], {}),
     (
         V,
         "qid must contain .* or dates; its type is list",
