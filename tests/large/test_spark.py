@@ -1,16 +1,12 @@
-"""Spark: partitions, batches, types of ids, workers, pyspark.ml, and the nightly job."""
+"""Spark: partitions, batches, types of ids, workers, and pyspark.ml."""
 
 import os
-import re
-import runpy
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from engine_contract import LazyEngineContract
@@ -22,7 +18,6 @@ import skgraded as sg
 
 # pyspark does not close its sockets, and CrossValidator does not end its threads.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "nightly_job.md"
 MAX_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -146,55 +141,6 @@ def test_cross_validator_selects_by_the_measure_on_whole_queries(spark, session)
     chosen = search.fit(data)
     assert chosen.avgMetrics[0] > chosen.avgMetrics[1] + 0.1
     assert chosen.bestModel.stages[0].getStatement() == scores[0]
-
-
-# The recipe --------------------------------------------------------------------------------------
-
-
-def day_of(i, noise=0.0, share_without=0.0):
-    """Return the rows of a day, whose scores are the grades plus noise in one country."""
-    rows = table(300, seed=i).drop(columns=["weight", "other"])
-    codes = pd.factorize(rows["query"])[0]
-    country = pd.Series(["de", "fr", "us"]).take(codes % 3).to_numpy()
-    score = rows["grade"] + (0.1 + np.where(country == "us", noise, 0)) * rows["score"]
-    return rows.assign(
-        day=f"2026-11-{i:02d}",
-        country=country,
-        score=score,
-        query=[f"{i}-{query}" for query in rows["query"]],
-        grade=np.where(codes < share_without * 300, 0, rows["grade"]),
-    )
-
-
-@pytest.mark.nightly
-def test_the_nightly_job_writes_a_page_and_a_chart_and_reports_a_decrease(spark, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    (tmp_path / "nightly.py").write_text(
-        re.search("```python\n(.*?)```", RECIPE.read_text(encoding="utf-8"), re.DOTALL)[1],
-        encoding="utf-8",
-    )
-    script = runpy.run_path(str(tmp_path / "nightly.py"))
-    job = script["main"]
-    folder = tmp_path / "summaries"
-    folder.mkdir()
-    frames = [day_of(1), day_of(2), day_of(3, noise=20.0), day_of(4, share_without=0.4)]
-    spark.frame_of(frames).createOrReplaceTempView("search_log")
-    days = [frame["day"].iloc[0] for frame in frames]
-    assert [job(day, folder) for day in days[:3]] == [0, 0, 1]
-    assert re.search(r"\n +us +NDCNG", capsys.readouterr().out)
-    (folder / "2026-11-03.json").unlink()
-    assert job(days[3], folder) == 2
-    assert "undefined_after" in capsys.readouterr().out
-    assert job(days[1], folder) == 0  # a corrected day replaces its file
-    stored = [sg.Summary.from_json(path) for path in sorted(folder.glob("*.json"))]
-    assert [summary.labels for summary in stored] == [[day] for day in (*days[:2], days[3])]
-    first = frames[0]
-    measures = script["MEASURES"]
-    expected = sg.evaluate("grade", "score", qid="query", data=first, measures=measures)
-    assert replace(stored[0], by=None, segments=None) == sg.Summary.of(expected)
-    assert list(stored[0].segments) == ["de", "fr", "us"]
-    assert "us" in (folder / "page.html").read_text(encoding="utf-8")
-    assert (folder / "trend.png").stat().st_size > 10_000
 
 
 # Spark Connect -----------------------------------------------------------------------------------
