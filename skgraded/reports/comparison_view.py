@@ -24,7 +24,7 @@ from skgraded.writing.columns import (
     select_rows,
     swap_systems,
 )
-from skgraded.writing.tables import Grid, Interval, Marked
+from skgraded.writing.tables import Interval, Marked
 from skgraded.writing.text import Bound, heading_of
 
 if TYPE_CHECKING:
@@ -228,12 +228,11 @@ class Leaderboard(Table):
                 columns.append(("rank", [rank_text(row) for row in rows]))
         return columns + list(self.more.items())
 
-    def _shown(self) -> Grid:
+    def _shown(self) -> list[tuple[str, list[Any]]]:
         names = list(self.letters)
         if self.baseline is None:  # marks consist of letters
             names = [f"{letter} {name}" for name, letter in self.letters.items()]
-        headings, columns = zip(("system", names), *self.columns(), strict=True)
-        return Grid(list(headings), list(map(list, zip(*columns, strict=True))))
+        return [("system", names), *self.columns()]
 
     def _legend(self) -> str:
         return self.note.replace("* best", "bold: best")

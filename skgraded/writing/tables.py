@@ -9,12 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from skgraded._input.atomic_files import write_whole
 from skgraded._input.door import whole_number
 from skgraded._input.needs import needs
-from skgraded._input.words import plain_list
 from skgraded.writing.text import DIGITS, Bound
 
 if TYPE_CHECKING:
@@ -68,38 +65,11 @@ class Marked(NamedTuple):
     interval: Interval
 
 
-Tabular: TypeAlias = "Grid | list[dict[str, Any]] | dict[str, Any] | pandas.DataFrame"
-
-
-class Grid(NamedTuple):
-    """A table as column names and rows of cells."""
-
-    names: list[Any]
-    rows: list[list[Any]]
-
-    @classmethod
-    def of(cls, table: Tabular) -> Grid:
-        """Create a Grid from a frame, a dict of columns, or a list of dicts with equal keys."""
-        if isinstance(table, Grid):
-            return table
-        if isinstance(table, list):
-            return cls(list(table[0]), [list(row.values()) for row in table])
-        if not isinstance(table, dict):
-            return cls(list(table.columns), list(map(list, table.itertuples(False, None))))
-        columns = [plain_list(np.asarray(c)) if hasattr(c, "dtype") else c for c in table.values()]
-        return cls(list(table), list(map(list, zip(*columns, strict=True))))
-
-    @property
-    def are_numbers(self) -> list[bool]:
-        """Whether each column contains only numbers."""
-        return [
-            all(isinstance(row[i], (numbers.Number, Bound, Interval, Marked)) for row in self.rows)
-            for i in range(len(self.names))
-        ]
-
-    def column(self, i: int) -> list[Any]:
-        """Return the name of a column, followed by its cells."""
-        return [self.names[i], *(row[i] for row in self.rows)]
+# Columns as (heading, cells), rows as dicts with equal keys, or a dict or a frame of columns
+Tabular: TypeAlias = (
+    "list[tuple[Any, list[Any]]] | list[dict[str, Any]] | dict[str, Any] | pandas.DataFrame"
+)
+NUMBERS = (numbers.Number, Bound, Interval, Marked)  # types of right-aligned cells
 
 
 def frame(data: Any, **settings: Any) -> Any:
@@ -110,16 +80,13 @@ def frame(data: Any, **settings: Any) -> Any:
 
 
 def markdown(table: Tabular) -> str:
-    """Format a table as Markdown; floats have four decimals. See `Grid.of` for `table`."""
-    grid = Grid.of(table)
-    text = _as_text(grid, safe_in_markdown, best="**{}**", with_interval="{} {}".format)
+    """Format a table as Markdown; floats have four decimals."""
     columns, rules = [], []
-    for i, is_number in enumerate(grid.are_numbers):
-        name, *cells = text.column(i)
+    for (name, *cells), is_number in _format_columns(table, safe_in_markdown, best="**{}**"):
         width = max(map(len, [f"{name}  ", *cells]))
         line = "-" * (width + 1)
         rules.append(f"{line}:" if is_number else f":{line}")
-        columns.append(_justified([name, *cells], width, is_number))
+        columns.append(_justify([name, *cells], width, is_number))
     head, *lines = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
     return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
@@ -127,16 +94,13 @@ def markdown(table: Tabular) -> str:
 def latex(
     table: Tabular, *, caption: str | None = None, label: str | None = None, digits: int = DIGITS
 ) -> str:
-    """Format a table as LaTeX; see `Grid.of` and `Table.to_latex`."""
-    grid, digits = Grid.of(table), whole_number(digits, "digits", 0)
-    names, rows = _as_text(
-        grid,
-        _safe_in_latex,
-        best=r"\textbf{{{}}}",
-        mark=r"\textsuperscript{{{}}}",
-        with_interval="{} {}".format,
-        digits=digits,
+    """Format a table as LaTeX; see `Table.to_latex`."""
+    digits = whole_number(digits, "digits", 0)
+    mark = r"\textsuperscript{{{}}}"
+    columns, are_numbers = zip(
+        *_format_columns(table, _safe_in_latex, r"\textbf{{{}}}", mark, digits=digits), strict=True
     )
+    names, *rows = zip(*columns, strict=True)
     with needs("to_latex", "jinja2"):
         return frame(rows, columns=names).to_latex(
             index=False,
@@ -144,7 +108,7 @@ def latex(
             caption=caption,
             label=label,
             longtable=len(rows) > SHORT_TABLE,
-            column_format="".join("r" if number else "l" for number in grid.are_numbers),
+            column_format="".join("r" if is_number else "l" for is_number in are_numbers),
         )
 
 
@@ -154,26 +118,21 @@ def latex_note(note: str) -> str:
 
 
 def aligned(table: Tabular) -> str:
-    """Format a table with left-aligned names and decimal-aligned numbers; see `Grid.of`."""
-    grid = Grid.of(table)
-    text = _as_text(grid, str, best="*{}")
-    columns = []
-    for i, is_number in enumerate(grid.are_numbers):
-        name, *cells = text.column(i)
-        marks = [getattr(cell, "mark", "") for cell in grid.column(i)[1:]]
+    """Format a table with left-aligned names and decimal-aligned numbers."""
+    columns, shown = _list_columns(table), []
+    texts = _format_columns(columns, str, best="*{}", with_intervals=False)
+    for (_, cells), ((name, *lines), is_number) in zip(columns, texts, strict=True):
+        marks = [f" {cell.mark}".rstrip() if isinstance(cell, Marked) else "" for cell in cells]
         widest = max(map(len, marks), default=0)
         column = [
             name,
-            *(
-                cell + " " * (widest - len(mark) + (widest > 0 and not mark))
-                for cell, mark in zip(cells, marks, strict=True)
-            ),
+            *(line + " " * (widest - len(mark)) for line, mark in zip(lines, marks, strict=True)),
         ]
-        columns.append(_justified(column, max(map(len, column)), is_number))
-    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+        shown.append(_justify(column, max(map(len, column)), is_number))
+    return "\n".join("  ".join(row).rstrip() for row in zip(*shown, strict=True))
 
 
-def _justified(cells: list[str], width: int, is_number: bool) -> list[str]:
+def _justify(cells: list[str], width: int, is_number: bool) -> list[str]:
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in cells]
 
 
@@ -193,17 +152,32 @@ def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
     return None
 
 
-def _as_text(
-    grid: Grid,
+def _list_columns(table: Any) -> list[tuple[Any, list[Any]]]:
+    """Return the heading and the cells of each column."""
+    if isinstance(table, list) and isinstance(table[0], dict):
+        return [(name, [row[name] for row in table]) for name in table[0]]
+    if isinstance(table, list):
+        return table
+    return [
+        (name, cells.tolist() if hasattr(cells, "tolist") else list(cells))
+        for name, cells in table.items()
+    ]
+
+
+def _format_columns(
+    table: Tabular,
     safe: Callable[[str], str],
     best: str,
     mark: str = " {}",
-    with_interval: Callable[[str, str], str] | None = None,
+    with_intervals: bool = True,
     digits: int = DIGITS,
-) -> Grid:
-    """Convert cells to safe text; `best` and `mark` are patterns, None omits the intervals."""
+) -> list[tuple[list[str], bool]]:
+    """Return each column as safe text, heading first, and whether its cells are numbers.
 
-    def shown(cell: object) -> str:
+    `best` and `mark` are patterns.
+    """
+
+    def show(cell: object) -> str:
         if isinstance(cell, Interval):  # its brackets need no escape
             return cell_text(cell, digits)
         if not isinstance(cell, Marked):
@@ -211,12 +185,16 @@ def _as_text(
         value = cell_text(cell.value, digits)
         text = best.format(value) if cell.is_best else value
         text += mark.format(safe(cell.mark)) if cell.mark else ""
-        if with_interval is None or math.isnan(cell.interval.low):
-            return text
-        return with_interval(text, shown(cell.interval))
+        has_interval = with_intervals and not math.isnan(cell.interval.low)
+        return f"{text} {show(cell.interval)}" if has_interval else text
 
-    rows = [[shown(cell) for cell in row] for row in grid.rows]
-    return Grid([safe(cell_text(name)) for name in grid.names], rows)
+    return [
+        (
+            [safe(cell_text(name)), *map(show, cells)],
+            all(isinstance(cell, NUMBERS) for cell in cells),
+        )
+        for name, cells in _list_columns(table)
+    ]
 
 
 def cell_text(cell: object, digits: int = DIGITS) -> str:
