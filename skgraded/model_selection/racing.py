@@ -2,54 +2,51 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from joblib import parallel_config
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
-from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.progress import show_progress
-from skgraded._input.tables import as_table, take_rows
+from skgraded._input.tables import as_table
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
 from skgraded.boosting.adapter import make_adapter
-from skgraded.boosting.stopping import StoppingState
-from skgraded.judgments import Judgments, layout_of
-from skgraded.measures import Measure, as_measures, mean_over_queries
-from skgraded.measures.base import find_undefined, score_queries
+from skgraded.measures import as_measures
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
-from skgraded.model_selection.cross_evaluating import check_error_score, run_fold
+from skgraded.model_selection.candidates import (
+    CandidateResult,
+    CandidateRounds,
+    SearchFolds,
+    fit_candidate,
+    train_candidate,
+)
+from skgraded.model_selection.cross_evaluating import check_error_score
 from skgraded.model_selection.early_stopping import classify_early_stopping
 from skgraded.model_selection.folds import (
     RankerOnRows,
     check_cross_validation,
     request_queries,
-    run_in_parallel,
 )
 from skgraded.model_selection.query_source import QuerySource, remove_columns
 from skgraded.model_selection.ranker import QueryRanker
 from skgraded.model_selection.scorer import find_user_table, make_ranking_scorer
 from skgraded.reports.comparing import compare
-from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import are_unequal, refuse_unequal
-from skgraded.stats.intervals import estimate_mean
-from skgraded.stats.paired_samples import means_of_queries
-from skgraded.stats.racing import CHECKPOINTS, compare_with_leader, is_hopeless
+from skgraded.stats.racing import compare_with_leader
 from skgraded.writing import tables
-from skgraded.writing.text import utf8
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +60,7 @@ OF_BEST_ESTIMATOR = (
     "predict_proba",
 )
 OF_TRAINING = ("n_rounds", "best_rounds", "dropped")  # columns of cv_results_
+WITHOUT_REFIT = "%(name)s has no best_estimator_: call fit first, which requires refit=True."
 
 
 class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
@@ -207,12 +205,12 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         n_standard_errors: float = 1.0,
         level: float | None = 0.95,
         margin: float = 0.0,
-        prefer: Any = None,
+        prefer: str | Callable[[dict[str, Any]], float] | None = None,
         refit: bool = True,
         n_jobs: int | None = None,
         error_score: float | str = "raise",
         progress: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
         self.param_distributions = param_distributions
@@ -295,7 +293,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
             replace(data, ranker=copy().set_params(**clone(parameters, safe=False)))
             for parameters in candidates
         ]
-        folds = _Folds(measures, data, data.split(self.cv))
+        folds = SearchFolds(measures, data, data.split(self.cv))
         results = self._evaluate_candidates(folds, rankers)
         _report_errors(results, candidates)
         self._removed_columns = data.removed
@@ -311,17 +309,8 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
 
         If `cv` names columns of queries or times, `X` may be with or without these columns.
         """
-        self._check_refitted("predict")
+        check_is_fitted(self, "best_estimator_", msg=WITHOUT_REFIT)
         return self.best_estimator_.predict(remove_columns(as_table(X), self._removed_columns))
-
-    def _check_refitted(self, method: str) -> None:
-        """Raise scikit-learn's errors if there is no best estimator."""
-        if not self.refit:
-            raise AttributeError(
-                f"{method} requires refit=True, because only then is the best candidate fitted on "
-                "all rows."
-            )
-        check_is_fitted(self, "best_estimator_")
 
     def _candidates(self, rng: np.random.RandomState) -> list[dict[str, Any]]:
         """Return the parameters of the candidates."""
@@ -346,8 +335,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Return one number per candidate; smaller numbers are preferred."""
         if self.prefer is None:
             return None
-        by_name = isinstance(self.prefer, str)
-        prefer = methodcaller("get", self.prefer) if by_name else self.prefer
+        prefer = methodcaller("get", self.prefer) if isinstance(self.prefer, str) else self.prefer
         preferences = [prefer(parameters) for parameters in candidates]
         for preference, parameters in zip(preferences, candidates, strict=True):
             if not isinstance(preference, (Real, np.bool_)) or preference != preference:
@@ -357,66 +345,37 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
                 )
         return preferences
 
-    def _evaluate_candidates(self, folds: _Folds, rankers: list[RankerOnRows]) -> list[_Result]:
+    def _evaluate_candidates(
+        self, folds: SearchFolds, rankers: list[RankerOnRows]
+    ) -> list[CandidateResult]:
         """Train and evaluate all candidates in their order."""
-        results: list[_Result] = []
-        leader: _Result | None = None
-        best = ""
+        results, best, deciding = [], "", folds.measures[0].name
+        leader, leader_mean = np.zeros(folds.tests.n_queries), -np.inf
+        # With a preference, candidates may be worse than the leader by up to the margin.
+        margin = 0.0 if self.prefer is None else self.margin
         with show_progress(self.progress, len(rankers), desc="candidates") as advance:
             for c, data in enumerate(rankers):
-                ranker = data.ranker
+                ranker, to_reach = data.ranker, leader_mean - margin
                 if (
                     isinstance(ranker, QueryRanker)
                     and classify_early_stopping(ranker.early_stopping) is not None
                 ):
-                    results.append(self._train_rounds(folds, data, leader))
+                    settings = ranker.n_iter_no_change, self.n_jobs, self.n_standard_errors
+                    rounds = CandidateRounds(folds, *settings, leader, to_reach)
+                    result = train_candidate(data, rounds, self.error_score)
                 else:
-                    results.append(self._fit_folds(folds, data))
-                if not results[c].is_dropped and (leader is None or results[c].mean > leader.mean):
-                    leader = results[c]
-                    best = f"best: candidate {c} with {leader.mean:.4f}"
+                    result = fit_candidate(data, folds, self.n_jobs, self.error_score)
+                results.append(result)
+                if not result.is_dropped and result.mean > leader_mean:
+                    leader, leader_mean = result.values[deciding], result.mean
+                    best = f"best: candidate {c} with {leader_mean:.4f}"
                 advance(1, best)
         return results
 
-    def _train_rounds(self, folds: _Folds, data: RankerOnRows, leader: _Result | None) -> _Result:
-        """Train the folds of a candidate side by side, until it is dropped or has converged."""
-        # With a preference, candidates may be worse than the leader by up to the margin.
-        margin = 0.0 if self.prefer is None else self.margin
-        patience = data.ranker.n_iter_no_change
-        rounds = CandidateRounds(folds, patience, leader, margin, self.n_standard_errors)
-        start, error = time.perf_counter(), None
-        setting = nullcontext() if self.n_jobs is None else parallel_config(n_jobs=self.n_jobs)
-        try:
-            with setting:
-                data.fit(np.arange(folds.judgments.n_rows), rounds)
-        except Exception as raised:
-            if self.error_score == "raise":
-                raise
-            error = utf8(f"{type(raised).__name__}: {raised}")
-        fit_time = (time.perf_counter() - start) / len(folds.splits)
-        queries, values = rounds.end(self.error_score if error else None)
-        times = [(fit_time, 0.0)] * len(queries)
-        return folds.summarize_candidate(queries, values, times, error, rounds)
-
-    def _fit_folds(self, folds: _Folds, data: RankerOnRows) -> _Result:
-        """Fit a candidate without rounds on each fold."""
-        calls = [
-            delayed(run_fold)(data, number, *split, self.error_score, False)
-            for number, split in enumerate(folds.splits)
-        ]
-        runs = run_in_parallel(calls, self.n_jobs)
-        values = [
-            run.evaluate_queries(folds.measures, data.judge(run.test), self.error_score)
-            for run in runs
-        ]
-        times = [(run.fit_time, run.score_time) for run in runs]
-        error = next((run.error for run in runs if run.error), None)
-        return folds.summarize_candidate(folds.queries, values, times, error)
-
     def _choose(
         self,
-        folds: _Folds,
-        results: list[_Result],
+        folds: SearchFolds,
+        results: list[CandidateResult],
         candidates: list[dict[str, Any]],
         preferences: list[float] | None,
         rng: np.random.RandomState,
@@ -429,12 +388,12 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         difference, half_width = means - means[kept[0]], np.full(len(means), np.nan)
         self.survivors_ = kept
         if self.level is not None:
-            values = np.array([results[c].values[deciding] for c in kept]).T
-            counts = np.isfinite(values).all(axis=1) & (True if weights is None else weights > 0)
+            values = [folds.average_tests(results[c].values[deciding]) for c in kept]
+            counts = np.isfinite(values).all(axis=0) & (True if weights is None else weights > 0)
             # With a preference, candidates may be worse than the leader by up to the margin.
             margin = self.margin if self.prefer is None else -self.margin
             draws = np.random.default_rng(rng.randint(2**31))
-            standing = compare_with_leader(values[counts], self.level, margin, draws)
+            standing = compare_with_leader(np.array(values).T[counts], self.level, margin, draws)
             difference[kept], half_width[kept] = standing.difference, standing.half_width
             self.survivors_ = kept[standing.survives]
         self.best_index_ = int(self.survivors_[0])
@@ -454,13 +413,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
                 test=None if are_unequal(weights) else "t",
                 level=self.level or 0.95,
             )
-        self._columns = {
-            name.removeprefix("param_"): column.filled(None)
-            for name, column in self.cv_results_.items()
-            if name.startswith("param_")
-        }
-        self._columns |= {"mean": means}
-        self._columns |= {name: self.cv_results_[name] for name in OF_TRAINING}
+        self._columns = {"mean": means} | {name: self.cv_results_[name] for name in OF_TRAINING}
         self._columns |= {
             "difference": difference,
             "ci_low": difference - half_width,
@@ -476,7 +429,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         `X`, `y`, `qid` and `sample_weight` are as for `fit`; the queries are also read from the
         column or Series that `cv` names.
         """
-        self._check_refitted("score")
+        check_is_fitted(self, "best_estimator_", msg=WITHOUT_REFIT)
         source, passed = find_user_table(QuerySource(getattr(self.cv, "qid", None)), X)
         is_in_ranker = QuerySource.of_estimator(self.estimator, is_before_steps=True).is_in_X
         if qid is None and source.is_in_X and not is_in_ranker:
@@ -494,7 +447,12 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         not; nan if it was dropped or ``level=None``) and ``survives``.
         """
         check_is_fitted(self, "cv_results_")
-        return tables.frame(self._columns)
+        parameters = {
+            name.removeprefix("param_"): column.filled(None)
+            for name, column in self.cv_results_.items()
+            if name.startswith("param_")
+        }
+        return tables.frame(parameters | self._columns)
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the requested metadata: `qid`, unless the ranker reads the queries from X."""
@@ -514,181 +472,10 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-# Folds and candidates ----------------------------------------------------------------------------
+# Results ------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Result:
-    """Values of a candidate at its best round."""
-
-    values: dict[str, np.ndarray]  # shape (n_queries,) per measure; nan for queries without tests
-    fold_means: dict[str, np.ndarray]  # shape (n_folds,) per measure
-    times: np.ndarray  # shape (n_folds, 2): seconds to fit and to score
-    mean: float  # of the first measure, over all queries
-    rounds: CandidateRounds | None
-    error: str | None
-
-    @property
-    def is_dropped(self) -> bool:
-        """Whether the candidate cannot be the best, because it was dropped or its fit failed."""
-        return self.error is not None or (self.rounds is not None and self.rounds.is_dropped)
-
-
-class _Folds:
-    """The folds of a search, and the queries that they test."""
-
-    def __init__(
-        self,
-        measures: list[Measure],
-        data: RankerOnRows,
-        splits: list[tuple[np.ndarray, np.ndarray]],
-    ) -> None:
-        self.measures, self.splits = measures, splits
-        self.judgments, self.y = data.judgments, data.y
-        self.masks = [tuple(self._mark_rows(part) for part in split) for split in splits]
-        self.queries = [data.find_queries(test) for _, test in splits]
-        self.tested = np.unique(np.concatenate(self.queries))
-        counts = ~find_undefined(measures[0], self.judgments)[self.tested]
-        weights = data.select_weights(self.tested)
-        if not (counts if weights is None else counts & (weights > 0)).any():
-            raise ValueError(
-                f"The measure {measures[0]} is undefined for all {len(self.tested)} queries, "
-                "because no query with positive weight has a relevant document."
-            )
-
-    def _mark_rows(self, rows: np.ndarray) -> np.ndarray:
-        marks = np.zeros(self.judgments.n_rows, dtype=bool)
-        marks[rows] = True
-        return marks
-
-    def average_tests(self, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        """Return the mean value of each query over its tests."""
-        return means_of_queries(values, queries, self.judgments.n_queries)
-
-    def average_queries(self, values: np.ndarray) -> float:
-        """Return the weighted mean over all queries."""
-        return mean_over_queries(values, self.judgments.weights)
-
-    def summarize_candidate(
-        self,
-        queries: list[np.ndarray],
-        values: list[dict[str, np.ndarray]],
-        times: list[tuple[float, float]],
-        error: str | None,
-        rounds: CandidateRounds | None = None,
-    ) -> _Result:
-        """Return the result of a candidate, given the values of the queries of each fold."""
-        of_query, fold_means = {}, {}
-        for name in values[0]:
-            of_folds = [of_fold[name] for of_fold in values]
-            of_query[name] = self.average_tests(np.concatenate(of_folds), np.concatenate(queries))
-            parts = [self.average_tests(*pair) for pair in zip(of_folds, queries, strict=True)]
-            fold_means[name] = np.array([self.average_queries(part) for part in parts])
-        mean = self.average_queries(of_query[self.measures[0].name])
-        return _Result(of_query, fold_means, np.array(times), mean, rounds, error)
-
-    def evaluation_of(self, result: _Result) -> Evaluation:
-        """Return the values of a candidate on the tested queries as an Evaluation."""
-        values = {name: array[self.tested] for name, array in result.values.items()}
-        weights = self.judgments.weights
-        return Evaluation(
-            self.judgments.query_ids[self.tested],
-            values,
-            {name: np.isnan(array) for name, array in values.items()},
-            weights=None if weights is None else weights[self.tested],
-        )
-
-
-class CandidateRounds(StoppingState):
-    """The rounds of a candidate: trains on the folds of a search until the candidate is dropped.
-
-    `splits` contains boolean masks of the training rows and the test rows of each fold. After the
-    training it is empty, and a `QueryRanker` is then fitted on all rows for the best number of
-    rounds.
-    """
-
-    def __init__(
-        self,
-        folds: _Folds,
-        patience: int,
-        leader: _Result | None,
-        margin: float,
-        n_standard_errors: float,
-    ) -> None:
-        super().__init__(folds.measures, folds.judgments, patience)
-        self.folds, self.leader, self.margin = folds, leader, margin
-        self.n_standard_errors = n_standard_errors
-        self.splits = folds.masks
-        self.is_dropped = self.was_hopeless = False
-
-    def begin(self, rows: list[np.ndarray], scores_late: bool) -> None:
-        """Receive the test rows of each fold in the order of their scores.
-
-        If `scores_late`, the first scores arrive after `patience` rounds.
-        """
-        folds, self.first_checkpoint = self.folds, self.patience if scores_late else 1
-        query, n = layout_of(folds.judgments).query_of_row, folds.judgments.n_queries
-        tests = np.concatenate([fold * n + query[part] for fold, part in enumerate(rows)])
-        self.judgments = Judgments(take_rows(folds.y, np.concatenate(rows)), qid=tests)
-        self.fold, self.query = np.divmod(self.judgments.query_ids, n)
-
-    def _average(self, scores: np.ndarray) -> list[float]:
-        """Return the mean of each measure over the queries of all folds."""
-        self.latest = score_queries(self.measures, self.judgments, scores)
-        by_query = [self.folds.average_tests(values, self.query) for values in self.latest]
-        return [self.folds.average_queries(values) for values in by_query]
-
-    def add_round(self, scores: np.ndarray) -> None:
-        """Evaluate the scores of a new round; drop the candidate if it is hopeless again."""
-        super().add_round(scores)
-        if self.best_round == self.n_rounds:
-            self.best = self.latest
-        is_checkpoint = self.n_rounds in CHECKPOINTS and self.n_rounds >= self.first_checkpoint
-        if self.leader is None or not is_checkpoint:
-            return
-        name = self.measures[0].name
-        values = self.folds.average_tests(self.best[0], self.query)
-        weights = self.folds.judgments.weights
-        error = estimate_mean(values - self.leader.values[name], weights).standard_error
-        to_reach = self.leader.mean - self.margin
-        hopeless = is_hopeless(self.history[name], error, self.n_standard_errors, to_reach)
-        self.is_dropped, self.was_hopeless = hopeless and self.was_hopeless, hopeless
-
-    @property
-    def over_at(self) -> int:
-        """Round up to which training continues without further scores."""
-        end = super().over_at
-        if self.leader is None or self.n_rounds == 0:
-            return end
-        return min(end, next(number for number in CHECKPOINTS if number > self.n_rounds))
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the candidate is dropped, or has not improved in the last `patience` rounds."""
-        return self.is_dropped or super().is_over
-
-    def end(self, error_score: Any) -> tuple[list[np.ndarray], list[dict[str, np.ndarray]]]:
-        """Return the queries of each fold and their values at the best round; free the rows.
-
-        If the fit failed, `error_score` is the value of all queries.
-        """
-        names, folds = [measure.name for measure in self.measures], self.folds
-        if error_score is None:
-            in_fold = [self.fold == number for number in range(len(folds.splits))]
-            queries = [self.query[tests] for tests in in_fold]
-            best = dict(zip(names, self.best, strict=True))
-            values = [{name: array[tests] for name, array in best.items()} for tests in in_fold]
-        else:
-            queries = folds.queries
-            values = [
-                dict.fromkeys(names, np.full(len(tested), float(error_score))) for tested in queries
-            ]
-        self.leader, self.judgments, self.splits = None, folds.judgments, []
-        self.latest = self.best = []
-        return queries, values
-
-
-def _report_errors(results: list[_Result], candidates: list[dict[str, Any]]) -> None:
+def _report_errors(results: list[CandidateResult], candidates: list[dict[str, Any]]) -> None:
     """Issue a FitFailedWarning for failed candidates; raise a ValueError if all failed."""
     errors = {c: result.error for c, result in enumerate(results) if result.error}
     if errors:
@@ -703,7 +490,7 @@ def _report_errors(results: list[_Result], candidates: list[dict[str, Any]]) -> 
 
 
 def _table_of_results(
-    folds: _Folds, results: list[_Result], candidates: list[dict[str, Any]]
+    folds: SearchFolds, results: list[CandidateResult], candidates: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return `cv_results_`: the columns of GridSearchCV, and those in OF_TRAINING."""
     table: dict[str, Any] = {}
@@ -719,16 +506,15 @@ def _table_of_results(
     table["params"] = candidates
     # Dropped candidates rank last; the first measure decides.
     dropped = np.array([result.is_dropped for result in results])
-    means = [result.mean for result in results]
-    keys = list(zip(~dropped, np.nan_to_num(means, nan=-np.inf), strict=True))
-    ranks = np.array([1 + sum(other > key for other in keys) for key in keys], dtype=np.int32)
+    to_rank = np.where(dropped, -np.inf, [result.mean for result in results])
+    ranks = rankdata(-to_rank, method="min").astype(np.int32)
     for measure in folds.measures:
         name = "score" if len(folds.measures) == 1 else measure.name
-        fold_means = np.array([result.fold_means[measure.name] for result in results])
+        arrays = [result.values[measure.name] for result in results]
+        fold_means = np.array([folds.means_by_fold(values) for values in arrays])
         for number, column in enumerate(fold_means.T):
             table[f"split{number}_test_{name}"] = column
-        values = [result.values[measure.name] for result in results]
-        table[f"mean_test_{name}"] = np.array([folds.average_queries(array) for array in values])
+        table[f"mean_test_{name}"] = np.array([folds.average(values) for values in arrays])
         spread = np.ma.masked_invalid(fold_means).std(axis=1)
         table[f"std_test_{name}"] = spread.filled(np.nan)
         table[f"rank_test_{name}"] = ranks.copy()

@@ -19,7 +19,7 @@ class JointRounds:
 
     The judgments of the state contain the validation rows of all folds. The folds are trained in
     threads that wait for each other after each round. As many folds as joblib's `n_jobs` are
-    trained at a time; the result does not depend on this number.
+    trained at a time, or as many as `state.n_jobs`; the result does not depend on this number.
     """
 
     def __init__(self, state: StoppingState, n_folds: int) -> None:
@@ -27,7 +27,7 @@ class JointRounds:
         self._stopped_by_others: set[int] = set()  # folds whose training another fold has ended
         self._scores: list[Any] = [None] * n_folds
         self._barrier = Barrier(n_folds, lambda: state.add_round(np.concatenate(self._scores)))
-        self._slots = Semaphore(effective_n_jobs(None))  # of joblib's parallel_config, or 1
+        self._slots = Semaphore(effective_n_jobs(state.n_jobs))
         self._config = get_config()  # scikit-learn's settings apply to one thread only
 
     def train(
