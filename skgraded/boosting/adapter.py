@@ -2,10 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -41,6 +41,7 @@ def _find_adapters(library: str) -> Mapping[str, type["Adapter"]]:
     return getattr(import_module(file), "ADAPTERS", {}) if is_installed(file) else {}
 
 
+@dataclass(eq=False)
 class Adapter:
     """Generic adapter for regressors and rankers; a library overrides attributes and methods.
 
@@ -49,18 +50,21 @@ class Adapter:
     each library overrides those with an underscore, which concern only the last step.
     """
 
+    whole: Any
+    estimator: Any
+    _: KW_ONLY
+    grades_are_gains: bool  # whether NDCG objectives use the grades as gains
+
     # Arguments of fit that may receive the queries. The first that fit has is used. `group` receives
     # the sizes of consecutive queries, and the others receive the query of each row.
-    query_arguments: Sequence[str] = ("qid", "group", "group_id")
-    row_arguments: Collection[str] = ()  # arguments of fit that depend on the order of the rows
-    scores_late = False  # whether a booster computes its first scores after `patience` rounds
-    # Only boosters define these methods, which early stopping requires.
-    _fit_rounds: Callable[..., Any]
-    _fit_stopped: Callable[..., Any]
-
-    def __init__(self, whole: Any, estimator: Any, *, grades_are_gains: bool):
-        self.whole, self.estimator = whole, estimator
-        self.grades_are_gains = grades_are_gains  # whether NDCG objectives use the grades as gains
+    query_arguments: ClassVar[Sequence[str]] = ("qid", "group", "group_id")
+    row_arguments: ClassVar[
+        Collection[str]
+    ] = ()  # arguments of fit that depend on the order of the rows
+    scores_late: ClassVar[bool] = (
+        False  # whether a booster computes its first scores after `patience` rounds
+    )
+    _fit_stopped: ClassVar[Callable[..., Any]]  # defined by boosters, for early stopping
 
     def check(self) -> None:
         """Raise an error if the estimator would learn nothing or would learn the wrong target."""
@@ -81,15 +85,14 @@ class Adapter:
             return get_tags(self.whole).input_tags
         return InputTags(sparse=True, allow_nan=True)  # assumed for estimators without tags
 
-    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy of the whole estimator on all rows."""
-        return self._fit_steps(self.whole, [rows], lambda rows: self._fit(rows, fit_params))
+    def fit(self, rows: Rows, fit_params: dict[str, Any], n_rounds: int | None = None) -> Any:
+        """Fit a copy on all rows, or for `n_rounds` rounds without early stopping."""
 
-    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy for `n_rounds` rounds, without early stopping."""
-        return self._fit_steps(
-            self.whole, [rows], lambda rows: self._fit_rounds(rows, n_rounds, fit_params)
-        )
+        def fit_last(rows: Rows) -> Any:
+            model, labels = self._copy_for(rows.grades, n_rounds)
+            return model.fit(rows.X, labels, **fit_params | self._make_fit_arguments(rows))
+
+        return self._fit_steps(self.whole, [rows], fit_last)
 
     def fit_stopped(
         self,
@@ -133,16 +136,12 @@ class Adapter:
             )
         return inspect.signature(self.estimator.fit).parameters
 
-    @property
-    def accepts_queries(self) -> bool:
-        """Whether the fit method of the estimator has an argument for the queries."""
-        return any(name in self.fit_parameters for name in self.query_arguments)
-
     @cached_property
     def query_argument(self) -> str | None:
         """The name of the fit argument that receives the queries, or None for a regressor."""
-        if self.accepts_queries:
-            return next(name for name in self.query_arguments if name in self.fit_parameters)
+        for name in self.query_arguments:
+            if name in self.fit_parameters:
+                return name
         if not is_regressor(self.estimator):
             raise TypeError(
                 "estimator must be a regressor, or a ranker whose fit method accepts group or qid; "
@@ -207,18 +206,12 @@ class Adapter:
             arguments[self.query_argument] = rows.sizes if by_size else rows.query_of_row
         return arguments
 
-    def _copy_for(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return an unfitted copy of the estimator, and the labels that represent the grades."""
+    def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
+        """Return an unfitted copy of the estimator, and the labels that represent the grades.
+
+        Unless `n_rounds` is None, the copy trains this number of rounds, without early stopping.
+        """
         return self._copy(), grades
-
-    def _train(self, model: Any, labels: np.ndarray, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        """Fit and return `model`."""
-        return model.fit(rows.X, labels, **fit_params | self._make_fit_arguments(rows))
-
-    def _fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        """Fit a copy of the estimator on all rows."""
-        model, labels = self._copy_for(rows.grades)
-        return self._train(model, labels, rows, fit_params)
 
 
 class BoosterAdapter(Adapter):
@@ -229,21 +222,28 @@ class BoosterAdapter(Adapter):
     round, and stops when ``state.is_over``.
     """
 
-    round_parameters: Collection[str] = ("n_estimators",)  # parameters for the number of rounds
-    without_stopping: Mapping[str, Any] = {}  # settings that disable the library's early stopping
-    conflicting: Collection[str] = ()  # arguments of fit that conflict with early stopping
+    round_parameters: ClassVar[Collection[str]] = (
+        "n_estimators",
+    )  # parameters for the number of rounds
+    without_stopping: ClassVar[
+        Mapping[str, Any]
+    ] = {}  # settings that disable the library's early stopping
+    conflicting: ClassVar[
+        Collection[str]
+    ] = ()  # arguments of fit that conflict with early stopping
     # Values of parameters that select a booster that modifies the trees of earlier rounds:
-    changing: Mapping[str, Collection[str]] = {}
+    changing: ClassVar[Mapping[str, Collection[str]]] = {}
 
-    def _add_callback(self, fit_params: dict[str, Any], callback: Any) -> dict[str, Any]:
-        """Return the fit arguments with a callback after those that the user passes."""
-        return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
+    def _add_callbacks(self, fit_params: dict[str, Any], *callbacks: Any) -> dict[str, Any]:
+        """Return the fit arguments with callbacks after those that the user passes."""
+        return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), *callbacks]}
 
-    def _fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        model, labels = self._copy_for(rows.grades)
-        names = set(self.round_parameters) & model.get_params().keys()
-        model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
-        return self._train(model, labels, rows, fit_params)
+    def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
+        model = self._copy()
+        if n_rounds is not None:
+            names = set(self.round_parameters) & model.get_params().keys()
+            model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
+        return model, grades
 
     def _convert(self, X: Any) -> Any:
         """Convert polars frames to pandas, and sparse input to CSR with the smallest index type.

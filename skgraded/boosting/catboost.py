@@ -90,7 +90,7 @@ class _CatBoostAdapter(BoosterAdapter):
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _ScoreObserver(state, add_round, 4 * float(weights.max()))
         model = self._copy(STOPPING, eval_metric=metric)
-        arguments = self._add_callback(fit_params, metric) | arguments
+        arguments = self._add_callbacks(fit_params, metric) | arguments
         arguments["eval_set"] = self._make_pool(validation, metric.mark, fit_params)
         arguments |= {"use_best_model": True, "metric_period": 1}
         model.fit(training.X, training.grades, **arguments)
@@ -101,9 +101,10 @@ class _CatBoostAdapter(BoosterAdapter):
         )  # the model refers to the metric; free the validation rows
         return model
 
-    def _fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        model = self._copy([*STOPPING, *self.round_parameters], iterations=n_rounds)
-        return self._train(model, rows.grades, rows, fit_params)
+    def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
+        if n_rounds is None:
+            return self._copy(), grades
+        return self._copy([*STOPPING, *self.round_parameters], iterations=n_rounds), grades
 
     def _make_pool(self, validation: Rows, mark: float, fit_params: dict[str, Any]) -> Pool:
         """Return the validation set as a Pool in which every row has the weight `mark`."""

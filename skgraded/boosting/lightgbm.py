@@ -116,10 +116,10 @@ class _LGBMAdapter(BoosterAdapter):
         n_gains = len(gains.split(",") if isinstance(gains, str) else gains)
         return n_gains - 1, f"{advice}, or set label_gain (one gain for each grade from 0)"
 
-    def _copy_for(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy and the labels; grades used as gains become integer codes."""
         # Disable the default metric, ndcg: it rejects fractional labels and a second list of gains.
-        model = self._copy()
+        model, _ = super()._copy_for(grades, n_rounds)
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
             model.set_params(label_gain=gains.tolist(), metric="None")
@@ -158,9 +158,9 @@ class _LGBMAdapter(BoosterAdapter):
 
         stop = early_stopping(int(state.patience), first_metric_only=True, verbose=False)
         stop_if_over.order = stop.order + 1  # type: ignore[attr-defined]  # LightGBM sorts callbacks
-        model, labels = self._copy_for(training.grades)
+        model, labels = self._copy_for(training.grades, None)
         model.set_params(metric="None", early_stopping_round=0)
-        arguments = self._add_callback(self._add_callback(fit_params, stop), stop_if_over)
+        arguments = self._add_callbacks(fit_params, stop, stop_if_over)
         arguments |= self._make_fit_arguments(training)
         arguments |= self._make_validation_arguments(validation)
         model.fit(training.X, labels, eval_metric=measure, **arguments)

@@ -29,9 +29,9 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
                 "holds out whole queries."
             )
 
-    def _fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
+    def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
         # early_stopping="auto" would hold out random rows if there are more than 10,000 rows
-        return self._fit_rounds(rows, self.estimator.max_iter, fit_params)
+        return super()._copy_for(grades, n_rounds or self.estimator.max_iter)
 
     def _fit_stopped(
         self,

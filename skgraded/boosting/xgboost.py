@@ -60,8 +60,8 @@ class _XGBAdapter(BoosterAdapter):
             "regressor"
         )
 
-    def _copy_for(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
-        model = self._copy()
+    def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
+        model, _ = super()._copy_for(grades, n_rounds)
         if self.grades_are_gains and self.query_argument:
             model.set_params(ndcg_exp_gain=False)
         return model, grades
@@ -88,7 +88,7 @@ class _XGBAdapter(BoosterAdapter):
                 "pass skgraded.xgboost.custom_metric and "
                 "EarlyStopping to xgboost's train: they use the queries of all workers",
             )
-        model, labels = self._copy_for(training.grades)
+        model, labels = self._copy_for(training.grades, None)
         data = xgb.DMatrix(
             validation.X,
             missing=model.missing,
@@ -105,7 +105,7 @@ class _XGBAdapter(BoosterAdapter):
         patience, callbacks = model.early_stopping_rounds, model.callbacks
         callbacks_of_fit = [AddRound(), *(callbacks or ())]
         model.set_params(early_stopping_rounds=None, callbacks=callbacks_of_fit)
-        self._train(model, labels, training, fit_params)
+        model.fit(training.X, labels, **fit_params | self._make_fit_arguments(training))
         # set_params would also change the trained booster
         model.early_stopping_rounds, model.callbacks = patience, callbacks
         booster = model.get_booster()

@@ -39,7 +39,7 @@ def fit_stopped(
     """
     if ranker._rounds is not None and not parts:
         rows = adapter.order_rows(rows, queries)
-        return adapter.fit_rounds(rows, ranker._rounds.best_round, fit_params), ranker._rounds
+        return adapter.fit(rows, fit_params, ranker._rounds.best_round), ranker._rounds
     for training, _ in parts:
         if WEIGHT in training.by_row and not training.by_row[WEIGHT].any():
             raise ValueError("sample_weight must be positive in at least one training row.")
@@ -65,7 +65,7 @@ def fit_stopped(
         rows = adapter.order_rows(rows, queries)
         rows = rows if validation is None else rows.join(validation)
         fit_params = adapter.remove_observers(fit_params)  # there are no validation values
-        model = adapter.fit_rounds(rows, state.best_round, fit_params)
+        model = adapter.fit(rows, fit_params, state.best_round)
     return model, state
 
 

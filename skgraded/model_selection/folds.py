@@ -54,8 +54,8 @@ class RankerOnRows:
     def __post_init__(self) -> None:
         """Raise a TypeError if ``fit`` requires queries but cannot receive them as `qid`."""
         adapter = make_adapter(self.ranker)
-        finds_queries = QuerySource.of_estimator(self.ranker).is_in_X
-        if finds_queries or not adapter.accepts_queries:
+        needs_no_queries = set(adapter.query_arguments).isdisjoint(adapter.fit_parameters)
+        if needs_no_queries or QuerySource.of_estimator(self.ranker).is_in_X:
             return
         with config_context(enable_metadata_routing=True):
             if not _find_requests(self.ranker, ["qid"]):
