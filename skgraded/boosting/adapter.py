@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,15 @@ from skgraded.boosting.rows import Queries, Rows
 from skgraded.boosting.stopping import StoppingState
 
 
-def make_adapter(estimator: Any, *, grades_are_gains: bool = False) -> "Adapter":
+class Estimator(Protocol):
+    """An estimator of scikit-learn or of a boosting library."""
+
+    @property
+    def fit(self) -> Callable[..., Any]:
+        """Train the estimator."""
+
+
+def make_adapter(estimator: Estimator, *, grades_are_gains: bool = False) -> "Adapter":
     """Return the adapter for an estimator or, for a pipeline, the adapter for its last step.
 
     For an unknown model, return the generic `Adapter`.

@@ -1,13 +1,16 @@
 """Early stopping of a ranker: settings, held-out queries and the fits."""
 
+from __future__ import annotations
+
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.queries import sort_positions
+from skgraded._input.tables import FeatureTable
 from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.adapter import Adapter
 from skgraded.boosting.metric import has_value
@@ -17,15 +20,18 @@ from skgraded.measures import Measure
 from skgraded.model_selection.folds import split_queries
 from skgraded.model_selection.rounds import JointRounds
 
+if TYPE_CHECKING:
+    from skgraded.model_selection.ranker import QueryRanker
+
 MANY_FOLDS = 20  # more folds than this trigger a warning: other libraries count rounds
 FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
 
 
 def fit_stopped(
-    ranker: Any,
+    ranker: QueryRanker,
     adapter: Adapter,
     measures: list[Measure],
-    parts: list[tuple[Rows, Any]],
+    parts: list[tuple[Rows, Rows]],
     rows: Rows,
     queries: Queries,
     validation: Rows | None,
@@ -69,7 +75,7 @@ def fit_stopped(
     return model, state
 
 
-def classify_early_stopping(early_stopping: Any) -> str | None:
+def classify_early_stopping(early_stopping: object) -> str | None:
     """Return "fraction", "folds", "splitter", or None for False; raise an error for other values."""
     if isinstance(early_stopping, (bool, np.bool_)):
         return "fraction" if early_stopping else None
@@ -89,9 +95,19 @@ def classify_early_stopping(early_stopping: Any) -> str | None:
 
 
 def split_rows(
-    ranker: Any, adapter: Adapter, table: Any, rows: Rows, queries: Queries
-) -> list[tuple[Rows, Any]]:
-    """Return the training rows and the held-out rows of each fold."""
+    ranker: QueryRanker,
+    adapter: Adapter,
+    table: FeatureTable,
+    rows: Rows,
+    queries: Queries,
+    validation: Rows | None,
+) -> list[tuple[Rows, Rows]]:
+    """Return the training rows and the validation rows of each fold.
+
+    There is one fold if the user passes `validation`; otherwise, some of the `rows` are held out.
+    """
+    if validation is not None:
+        return [(adapter.order_rows(rows, queries), validation)]
     by_query, search = adapter.query_argument is not None, ranker._rounds
     splits = _draw_splits(ranker, table, rows, queries) if search is None else search.splits
     held_out = [_find_rows(queries, tested, True) for _, tested in splits]
@@ -104,7 +120,7 @@ def split_rows(
 
 
 def _draw_splits(
-    ranker: Any, table: Any, rows: Rows, queries: Queries
+    ranker: QueryRanker, table: FeatureTable, rows: Rows, queries: Queries
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return boolean masks of the training rows and the validation rows of each fold."""
     kind, n_queries, query_of_row = (
@@ -118,7 +134,7 @@ def _draw_splits(
         )
         trained, held_out = (np.isin(np.arange(len(query_of_row)), part) for part in splits[-1])
         return [(trained, held_out)]
-    n_folds = int(ranker.early_stopping) if kind == "folds" else 2
+    n_folds: Any = ranker.early_stopping if kind == "folds" else 2
     if n_queries < n_folds:
         raise ValueError(
             f"early_stopping={ranker.early_stopping} requires at least {n_folds} queries; got "
@@ -164,29 +180,31 @@ def _find_rows(
 
 
 def check_arguments(
-    ranker: Any, adapter: Adapter, fit_params: dict[str, Any], validation: dict[str, Any]
-) -> Any:
-    """Check the settings and the validation rows; return the sizes of validation queries, if any.
+    ranker: QueryRanker, adapter: Adapter, fit_params: dict[str, Any], validation: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Check the settings; return the arguments for the estimator and those for validation.
 
-    A validation set in the form of LightGBM is moved from `fit_params` to `validation`.
+    A validation set in the form of LightGBM, in `fit_params`, is one of the latter.
     """
     if "eval_X" in fit_params:
         raise TypeError(
             "QueryRanker.fit has no argument eval_X: pass validation queries as X_val, y_val, "
             "qid_val and sample_weight_val."
         )
-    kind, sizes = classify_early_stopping(ranker.early_stopping), None
-    names = ("eval_set", "eval_group")
-    is_in_form_of_lightgbm = all(fit_params.get(name) is not None for name in names)
-    if kind == "fraction" and is_in_form_of_lightgbm and validation["X_val"] is None:
-        sets, all_sizes = fit_params.pop("eval_set"), fit_params.pop("eval_group")
+    kind = classify_early_stopping(ranker.early_stopping)
+    sets: Any = fit_params.get("eval_set")
+    all_sizes: Any = fit_params.get("eval_group")
+    is_in_form_of_lightgbm = sets is not None and all_sizes is not None
+    if kind == "fraction" and is_in_form_of_lightgbm and "X_val" not in validation:
         sets = [sets] if isinstance(sets, tuple) else sets
         if len(sets) != 1 or len(all_sizes) != 1:
             raise ValueError(
                 "With early_stopping=True, eval_set=[(X_val, y_val)] and eval_group=[sizes] must "
                 "each describe one validation set."
             )
-        (validation["X_val"], validation["y_val"]), sizes = sets[0], all_sizes[0]
+        X_val, y_val = sets[0]
+        validation = validation | {"X_val": X_val, "y_val": y_val, "group_val": all_sizes[0]}
+        fit_params = fit_params | {"eval_set": None, "eval_group": None}
     if kind is not None:
         is_splitter = kind == "splitter"
         setting = f"{type(ranker.early_stopping).__name__}(…)" if is_splitter else None
@@ -194,12 +212,9 @@ def check_arguments(
         check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
         check_fraction(ranker.validation_fraction)
         whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
-    present = [name for name, value in validation.items() if value is not None]
-    if not present:
-        return None
-    if kind != "fraction" or validation["X_val"] is None:
+    if validation and (kind != "fraction" or "X_val" not in validation):
         raise ValueError(
-            f"Validation arguments, such as {present[0]}, require X_val and early_stopping=True in "
-            "QueryRanker."
+            f"Validation arguments, such as {next(iter(validation))}, require X_val and "
+            "early_stopping=True in QueryRanker."
         )
-    return sizes
+    return fit_params, validation

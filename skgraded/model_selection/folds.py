@@ -2,8 +2,9 @@
 
 import numbers
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn import config_context
@@ -31,6 +32,16 @@ from skgraded.model_selection.query_source import (
 )
 from skgraded.model_selection.scorer import check_response_method, score_documents
 from skgraded.reports.evaluating import warn_of_grades_from_1
+
+
+class Splitter(Protocol):
+    """A cross-validation splitter of scikit-learn, or one with the same methods."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]:
+        """Return the positions of training and test rows in each split."""
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -20,20 +20,22 @@ from skgraded._input.door import (
     read_grades,
     refuse_bad_grades,
 )
-from skgraded._input.queries import group_by_query, read_group_sizes, warn_of_row_ids
-from skgraded._input.tables import as_table, check_row_labels, column_names
+from skgraded._input.queries import QueryIds, group_by_query, read_group_sizes, warn_of_row_ids
+from skgraded._input.tables import Features, FeatureTable, as_table, check_row_labels, column_names
 from skgraded._input.user_warnings import trust_input
 from skgraded._input.words import plain
-from skgraded.boosting.adapter import Adapter, make_adapter
+from skgraded.boosting.adapter import Adapter, Estimator, make_adapter
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import accepts_negative, compute_means
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection import early_stopping
-from skgraded.model_selection.folds import request_queries
+from skgraded.model_selection.folds import Splitter, request_queries
 from skgraded.model_selection.query_source import (
+    Key,
     QuerySource,
+    Source,
     TableColumn,
     locate_columns,
     remove_columns,
@@ -47,13 +49,13 @@ except ImportError:  # scikit-learn 1.8 and earlier
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Base class without callbacks."""
 
-    def run_as_task(estimator: Any, run: Callable[[], None], **data: Any) -> None:
+    def run_as_task(estimator: QueryRanker, run: Callable[[], None], **data: Any) -> None:
         """Call `run`."""
         run()
 else:
 
     @with_callbacks
-    def run_as_task(estimator: Any, run: Callable[[], None], **data: Any) -> None:
+    def run_as_task(estimator: QueryRanker, run: Callable[[], None], **data: Any) -> None:
         """Call `run`, and report it to callbacks, such as the progress bar of a search."""
         context = estimator._init_callback_context()
         context.call_on_fit_task_begin(estimator=estimator, **data)
@@ -199,17 +201,17 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Estimator,
         *,
-        qid: Any = None,
-        early_stopping: Any = False,
+        qid: Source = None,
+        early_stopping: bool | int | Splitter = False,
         validation_fraction: float = 0.1,
         measure: Measures = DEFAULT_MEASURE,
         n_iter_no_change: int = 50,
         refit: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         grades: str = "level",
-        drop: Any = None,
+        drop: Key | Sequence[Key] | None = None,
     ) -> None:
         self.estimator = estimator
         self.qid = qid
@@ -224,15 +226,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
+        X: Features,
         y: ArrayLike,
         *,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        X_val: Any = None,
+        X_val: Features | None = None,
         y_val: ArrayLike | None = None,
-        qid_val: Any = None,
+        qid_val: QueryIds | None = None,
         sample_weight_val: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
@@ -281,15 +283,12 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
         _refuse_splits_of_rows(self.estimator)
-        validation = {
-            "X_val": X_val,
-            "y_val": y_val,
-            "qid_val": qid_val,
-            "sample_weight_val": sample_weight_val,
-        }
-        group_val, has_validation = None, any(value is not None for value in validation.values())
-        if has_validation or fit_params or self.early_stopping is not False:
-            group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
+        arguments = zip(VALIDATION, (X_val, y_val, qid_val, sample_weight_val), strict=True)
+        validation: dict[str, Any] = {name: value for name, value in arguments if value is not None}
+        if validation or fit_params or self.early_stopping is not False:
+            fit_params, validation = early_stopping.check_arguments(
+                self, adapter, fit_params, validation
+            )
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
         table = as_table(X)
         self._queries = QuerySource(self.qid)
@@ -299,19 +298,22 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             *locate_columns(table, [self._queries, *QuerySource.of_drop(self.drop)]),
             *locate_columns(table, of_splitter, unless_named_by=self.estimator),
         ]
-        rows, queries = self._read(adapter, table, y, qid, sample_weight, group)
+        takes_any = not (by_query or self.early_stopping) or all(map(accepts_negative, measures))
+        rows, queries = self._read(adapter, takes_any, table, y, qid, sample_weight, group)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         self.n_features_in_, names = rows.X.shape[1], column_names(rows.X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         rows_val, ids_val = None, np.array([])
-        if validation["X_val"] is not None:
+        if validation:
             check_row_labels(validation)
+            group_val = validation.get("group_val")
             rows_val, queries_val = self._read(
                 adapter,
+                takes_any,
                 as_table(validation["X_val"]),
-                validation["y_val"],
+                validation.get("y_val", ()),
                 qid_val,
                 sample_weight_val,
                 group_val,
@@ -330,22 +332,20 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                     )
             rows_val = rows_val.take(queries_val.order, queries_val.sizes)
             rows_val.X = adapter.convert(rows_val.X)
-        # Ids generated from group sizes do not identify queries.
-        self._fitted_queries = (
-            FittedQueries(queries, rows.grades, ids_val) if group is None else None
-        )
+        self._fitted_queries = None
+        if group is None:
+            self._fitted_queries = FittedQueries(queries, rows.grades, ids_val)
         self._is_weighted = sample_weight is not None
         rows.X = adapter.convert(rows.X)
         if self.early_stopping or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
-        if self.early_stopping and rows_val is None:
-            parts = early_stopping.split_rows(self, adapter, table, rows, queries)
-        else:
-            parts = [(adapter.order_rows(rows, queries), rows_val)]
+        parts = []
+        if self.early_stopping:
+            parts = early_stopping.split_rows(self, adapter, table, rows, queries, rows_val)
 
         def train() -> None:
             if not self.early_stopping:
-                self.estimator_ = adapter.fit(parts[0][0], fit_params)
+                self.estimator_ = adapter.fit(adapter.order_rows(rows, queries), fit_params)
                 return
             self.estimator_, state = early_stopping.fit_stopped(
                 self, adapter, measures, parts, rows, queries, rows_val, fit_params
@@ -356,7 +356,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         run_as_task(self, train, X=X, y=y, metadata={} if qid is None else {"qid": qid})
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Features) -> np.ndarray:
         """Score documents.
 
         Parameters
@@ -371,16 +371,16 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         if not hasattr(self, "estimator_"):  # check_is_fitted is slow: it collects all tags
             check_is_fitted(self, "estimator_")
-        X = remove_columns(as_table(X), self._removed_columns)
-        self._check_features(X)
-        return self.estimator_.predict(make_adapter(self.estimator_).convert(X))
+        features = remove_columns(as_table(X), self._removed_columns)
+        self._check_features(features)
+        return self.estimator_.predict(make_adapter(self.estimator_).convert(features))
 
     def score(
         self,
-        X: Any,
+        X: Features,
         y: ArrayLike,
         *,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float | dict[str, float]:
@@ -419,19 +419,18 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _read(
         self,
         adapter: Adapter,
-        X: Any,
-        y: Any,
-        qid: Any,
-        sample_weight: Any,
-        group: Any,
+        allow_negative: bool,
+        X: FeatureTable,
+        y: ArrayLike,
+        qid: QueryIds | None,
+        sample_weight: ArrayLike | None,
+        group: ArrayLike | None,
         suffix: str = "",
     ) -> tuple[Rows, Queries]:
         """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
         grades, grade_type = read_grades(y, y_name, n, X_name)
-        needs_grades = self.early_stopping or adapter.query_argument is not None
-        is_of_order = not needs_grades or all(map(accepts_negative, as_measures(self.measure)))
-        refuse_bad_grades(grades, y_name, allow_negative=is_of_order)
+        refuse_bad_grades(grades, y_name, allow_negative=allow_negative)
         if not suffix or self.refit:
             _refuse_grades(grades, adapter, y_name)
         if suffix and not self._queries.is_in_X and qid is None and group is None:
@@ -444,13 +443,12 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             sizes = read_group_sizes(group, n, X_name)
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
-        n_queries = len(queries.starts) - 1
         by_row = {}
         if sample_weight is not None:
-            by_row[WEIGHT] = check_weights(sample_weight, n, X_name, n_queries)
+            by_row[WEIGHT] = check_weights(sample_weight, n, X_name, len(queries.ids))
         warn_of_row_ids(queries.sizes)
-        rows = Rows(remove_columns(X, self._removed_columns), grades, by_row, grade_type=grade_type)
-        return rows, queries
+        features = remove_columns(X, self._removed_columns)
+        return Rows(features, grades, by_row, grade_type=grade_type), queries
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -475,7 +473,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     # Features ------------------------------------------------------------------------------------
 
-    def _check_features(self, X: Any, name: str = "X") -> None:
+    def _check_features(self, X: FeatureTable, name: str = "X") -> None:
         names, known = column_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and names != known.tolist():
             unseen, missing = (
@@ -517,7 +515,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_clone__(self) -> Self:
         # `clone` fails for some estimators of CatBoost, so the adapter copies the estimator.
-        shell = copy(self)
+        shell: Any = copy(self)
         shell.estimator = None
         new = super(QueryRanker, shell).__sklearn_clone__()
         new.estimator = make_adapter(self.estimator).copy()
