@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.needs import needs
 from skgraded.writing.text import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Okabe and Ito's colors are distinguishable with any type of color blindness. Colors with more
 # contrast against light and dark backgrounds come first.
@@ -25,7 +29,7 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def _begin(self, ax: Any, height: float | None = None) -> None:
+    def _begin(self, ax: Axes | None, height: float | None = None) -> None:
         """Store the axes; if `ax` is None, create a figure with this height in inches."""
         if ax is None:
             with needs(f"{type(self).__name__}.plot", "matplotlib"):
@@ -54,14 +58,14 @@ class Display:
             )
 
 
-def split_systems(systems: Any, name: str | None) -> tuple[list[str] | None, list[Any]]:
+def split_systems(systems: object, name: str | None) -> tuple[list[str] | None, list[Any]]:
     """Return the names (None if not given) and values of one system or a mapping of systems."""
     if isinstance(systems, Mapping):
         return [str(key) for key in systems], list(systems.values())
     return None if name is None else [name], [systems]
 
 
-def systems_first(values: Any, argument: str, shape: tuple[int, ...]) -> np.ndarray:
+def systems_first(values: ArrayLike, argument: str, shape: tuple[int, ...]) -> np.ndarray:
     """Return an array of shape (n_systems, *shape); leading axes of length 1 may be missing."""
     array = np.array(values, dtype=float, ndmin=len(shape) + 1)
     if array.shape[1:] != shape:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.door import check_grades, check_scores, check_unjudged_documents
+from skgraded._input.queries import QueryIds
+from skgraded._input.tables import Features
 from skgraded.display import _base
 from skgraded.display._base import COLORS, Display, Style, name_text
 from skgraded.judgments import Judgments, as_judgments, without_unjudged
@@ -20,6 +22,9 @@ from skgraded.model_selection.scorer import (
     judge_scored_rows,
     score_documents,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LINESTYLES = ("-", "--", "-.", ":")
 MOST_MARKED = 12  # maximum number of markers per curve
@@ -37,15 +42,15 @@ class CurveDisplay(Display):
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
+        X: Features,
         y: ArrayLike,
         *,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
         response_method: str | list[str] | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Any:
         """Compute scores with a fitted estimator, and plot the scores like `from_predictions`.
@@ -98,7 +103,7 @@ class CurveDisplay(Display):
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(judgments, scores, name=name, ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, line_kw: Style = None) -> Self:
         """Draw the stored curves and return the display.
 
         Parameters
@@ -123,7 +128,11 @@ class CurveDisplay(Display):
 
 
 def check_predictions(
-    y_true: Any, y_score: Any, name: Any, unjudged_documents: str | None, **truth: Any
+    y_true: ArrayLike | Judgments,
+    y_score: object,
+    name: str | None,
+    unjudged_documents: str | None,
+    **truth: Any,
 ) -> tuple[Judgments, list[str] | None, list[np.ndarray]]:
     """Return the judgments, the names of the systems (or None), and their checked scores."""
     rule = check_unjudged_documents(unjudged_documents)
@@ -203,12 +212,12 @@ class ThresholdCurveDisplay(CurveDisplay):
         y_true: ArrayLike | Judgments,
         y_score: ArrayLike | Mapping[str, ArrayLike],
         *,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         unjudged_documents: str | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         ties: str = "average",
         undefined: float = 0.0,
         relative: bool = True,
@@ -348,12 +357,12 @@ class CutoffCurveDisplay(CurveDisplay):
         y_true: ArrayLike | Judgments,
         y_score: ArrayLike | Mapping[str, ArrayLike],
         *,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         unjudged_documents: str | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         ties: str | None = None,
         measures: Measures | None = None,
         cutoffs: ArrayLike | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from skgraded.stats.paired_samples import count_outcomes
 from skgraded.writing.columns import list_rows, select_rows, swap_systems
 from skgraded.writing.text import interval_text, percent_text, signed
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 MARKERS = "os^Dv*Pph8"
 MOST_ROWS = 24  # maximum number of pairs drawn
 
@@ -33,7 +36,7 @@ def check_comparison(comparison: Comparison) -> None:
         raise ValueError("comparison must not have segments: call compare without by=.")
 
 
-def measure_names(measures: Any, known: list[str]) -> list[str]:
+def measure_names(measures: Measures | None, known: list[str]) -> list[str]:
     """Return the names of the measures to draw; None means all known measures."""
     if measures is None:
         return known
@@ -112,7 +115,7 @@ class IntervalDisplay(Display):
         measures: Measures | None = None,
         name: str | None = None,
         level: float = 0.95,
-        ax: Any = None,
+        ax: Axes | None = None,
         line_kw: Style = None,
     ) -> Self:
         """Plot the means and Student's t intervals of one or more evaluations.
@@ -161,7 +164,7 @@ class IntervalDisplay(Display):
         comparison: Comparison,
         *,
         measures: Measures | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         line_kw: Style = None,
     ) -> Self:
         """Plot the mean differences of a comparison with their intervals.
@@ -225,7 +228,7 @@ class IntervalDisplay(Display):
             significant=None if comparison.test is None else significant,
         ).plot(ax=ax, line_kw=line_kw)
 
-    def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, line_kw: Style = None) -> Self:
         """Draw the stored values and return the display.
 
         Parameters
@@ -338,7 +341,7 @@ class QueryDifferenceDisplay(Display):
         system: str | None = None,
         baseline: str | None = None,
         measure: str | Measure | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         patch_kw: Style = None,
     ) -> Self:
         """Plot the per-query differences between two systems of a comparison.
@@ -391,7 +394,7 @@ class QueryDifferenceDisplay(Display):
             level=comparison.level,
         ).plot(ax=ax, patch_kw=patch_kw)
 
-    def plot(self, ax: Any = None, *, patch_kw: Style = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, patch_kw: Style = None) -> Self:
         """Draw the stored values and return the display.
 
         Parameters
@@ -484,7 +487,9 @@ class PositionBiasDisplay(Display):
         )
 
     @classmethod
-    def from_bias(cls, bias: PositionBias, *, ax: Any = None, line_kw: Style = None) -> Self:
+    def from_bias(
+        cls, bias: PositionBias, *, ax: Axes | None = None, line_kw: Style = None
+    ) -> Self:
         """Plot the result of `ClickLog.position_bias`.
 
         Parameters
@@ -516,7 +521,7 @@ class PositionBiasDisplay(Display):
             level=bias.level,
         ).plot(ax, line_kw=line_kw)
 
-    def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, line_kw: Style = None) -> Self:
         """Draw the stored values and return the display.
 
         Parameters

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.door import argument_error, choice_validator, whole_number
 from skgraded._input.segments import segments_of
@@ -29,6 +30,7 @@ from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import (
     CHECK_LEVEL,
     FEWEST_RESAMPLES,
+    Rng,
     check_rng,
 )
 from skgraded.stats.paired_tests import TESTS
@@ -44,8 +46,8 @@ def compare(
     family: str = "all",
     level: float = 0.95,
     n_resamples: int | None = None,
-    rng: int | np.random.Generator | None = None,
-    by: Any = None,
+    rng: Rng = None,
+    by: ArrayLike | Mapping[Any, Any] | str | None = None,
     progress: bool = False,
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
@@ -219,7 +221,7 @@ def validate_settings(
     family: str,
     level: float,
     n_resamples: int | None,
-    rng: Any,
+    rng: Rng,
 ) -> Settings:
     """Check arguments of `compare`; the command calls this function before it reads files."""
     check_choice("baseline", baseline, systems)
@@ -244,7 +246,7 @@ def validate_settings(
 def _compare_evaluations(
     evaluations: Mapping[str, Evaluation],
     settings: Settings,
-    by: Any,
+    by: ArrayLike | Mapping[Any, Any] | None,
     seed: int | None,
     progress: bool,
 ) -> Comparison:
@@ -284,7 +286,7 @@ def _compare_evaluations(
 
 
 def _number_segments(
-    evaluations: Mapping[str, Evaluation], by: Any, first: np.ndarray
+    evaluations: Mapping[str, Evaluation], by: ArrayLike | Mapping[Any, Any], first: np.ndarray
 ) -> tuple[list[Any], np.ndarray]:
     """Return the segments in order of first appearance, and the number of each query's segment.
 

@@ -133,7 +133,7 @@ class Comparison(Report):
         )
 
     def differences(
-        self, system: str, baseline: str, measure: str, segment: Any = None
+        self, system: str, baseline: str, measure: str, segment: object = None
     ) -> np.ndarray:
         """Return the per-query values of `system` minus those of `baseline`, shape (n,).
 

@@ -171,7 +171,7 @@ def families_of(rows: Rows, family: str) -> list[np.ndarray]:
     return [np.flatnonzero(rows["measure"] == name) for name in dict.fromkeys(rows["measure"])]
 
 
-def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
+def check_choice(name: str, value: object, known: Iterable[Any]) -> None:
     """Raise a ValueError unless `value` is None or one of the `known` values."""
     if value is not None and not (isinstance(value, str) and value in known):
         raise argument_error(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
+from skgraded._input.queries import QueryIds
 from skgraded._input.tables import read_named
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
@@ -38,11 +39,11 @@ def evaluate(
     y_true: Any,
     y_score: list[str] | tuple[str, ...] | Mapping[str, Any],
     *,
-    qid: Any = None,
+    qid: QueryIds | None = None,
     group: ArrayLike | None = None,
     measures: Measures = ...,
-    sample_weight: Any = None,
-    clusters: Any = None,
+    sample_weight: ArrayLike | None = None,
+    clusters: QueryIds | None = None,
     unjudged_documents: str | None = None,
     data: Any = None,
     document: str | None = ...,
@@ -55,11 +56,11 @@ def evaluate(
     y_true: ArrayLike | Judgments,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: QueryIds | None = None,
     group: ArrayLike | None = None,
     measures: Measures = ...,
     sample_weight: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
+    clusters: QueryIds | None = None,
     unjudged_documents: str | None = None,
     data: Any = None,
     document: str | None = ...,
@@ -68,14 +69,14 @@ def evaluate(
 
 
 def evaluate(
-    y_true: Any,
+    y_true: ArrayLike | Judgments,
     y_score: Any,
     *,
-    qid: Any = None,
+    qid: QueryIds | None = None,
     group: ArrayLike | None = None,
     measures: Measures = DEFAULT_MEASURES,
-    sample_weight: Any = None,
-    clusters: Any = None,
+    sample_weight: ArrayLike | None = None,
+    clusters: QueryIds | None = None,
     unjudged_documents: str | None = None,
     data: Any = None,
     document: str | None = None,
@@ -217,7 +218,7 @@ def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
     return list(y_score), {f"y_score {name!r}": values for name, values in y_score.items()}
 
 
-def read_clusters(judgments: Judgments, clusters: Any, expected: str = "y_true") -> np.ndarray:
+def read_clusters(judgments: Judgments, clusters: QueryIds, expected: str = "y_true") -> np.ndarray:
     """Return the cluster of each query, given the cluster of each row.
 
     Raise a ValueError if the rows of a query have different clusters.
@@ -241,7 +242,7 @@ def read_clusters(judgments: Judgments, clusters: Any, expected: str = "y_true")
 
 def distinct_documents(
     judgments: Judgments,
-    document: Any,
+    document: ArrayLike,
     systems: Mapping[str, np.ndarray],
     weights: np.ndarray | None,
     duplicates: str,

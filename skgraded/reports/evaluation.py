@@ -10,6 +10,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.door import whole_number
 from skgraded._input.queries import query_codes
@@ -32,7 +33,7 @@ from skgraded.reports.report import (
     read_fields,
     read_weights,
 )
-from skgraded.stats.intervals import ConfidenceInterval, check_settings, mean_interval
+from skgraded.stats.intervals import ConfidenceInterval, Rng, check_settings, mean_interval
 from skgraded.stats.rounding import subtract
 from skgraded.writing import tables
 from skgraded.writing.json_text import (
@@ -218,7 +219,7 @@ class Evaluation(Report):
         *,
         method: str = "t",
         n_resamples: int = 9999,
-        rng: int | np.random.Generator | None = None,
+        rng: Rng = None,
     ) -> dict[str, ConfidenceInterval]:
         r"""Return a confidence interval for the mean of each measure, over a population of queries.
 
@@ -368,11 +369,11 @@ class Evaluation(Report):
     def summary(
         self,
         level: float = 0.95,
-        by: Any = None,
+        by: ArrayLike | Mapping[Any, Any] | None = None,
         *,
         method: str = "t",
         n_resamples: int = 9999,
-        rng: int | np.random.Generator | None = 0,
+        rng: Rng = 0,
     ) -> pandas.DataFrame:
         """Tabulate means and intervals, with one row per measure, or per segment and measure.
 
@@ -411,7 +412,7 @@ class Evaluation(Report):
             [labels | row for labels, part in parts for row in part._means_rows(level, **settings)]
         )
 
-    def take(self, positions: Any) -> Self:
+    def take(self, positions: ArrayLike) -> Self:
         """Return an Evaluation of the queries at these positions, or of a boolean mask.
 
         Parameters
@@ -503,7 +504,7 @@ def with_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
     return changed
 
 
-def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
+def check_evaluations(evaluations: object, argument: str = "evaluations") -> None:
     """Raise an error unless `evaluations` maps at least two names to Evaluations."""
     if not isinstance(evaluations, Mapping) or len(evaluations) < 2:
         raise TypeError(
@@ -642,7 +643,7 @@ class CrossEvaluation(Evaluation):
         )
         return with_fields(cross_evaluation, weights=evaluation.weights)
 
-    def take(self, positions: Any) -> Self:
+    def take(self, positions: ArrayLike) -> Self:
         """Return a CrossEvaluation of the queries at these positions, or of a boolean mask."""
         part, rows, tests = super().take(positions), self._positions(positions), self.tests
         if tests is not None:

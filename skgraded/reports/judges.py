@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.door import (
     check_grades,
     check_scores,
     choice_validator,
 )
-from skgraded._input.queries import query_codes, read_group_sizes
+from skgraded._input.queries import QueryIds, query_codes, read_group_sizes
 from skgraded._input.tables import check_row_labels, frame_of, list_column_names
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, counted
@@ -28,7 +29,7 @@ from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.stats import agreement
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import check_settings
+from skgraded.stats.intervals import Rng, check_settings
 from skgraded.stats.paired_tests import TESTS, draws_resamples
 from skgraded.writing import tables
 
@@ -123,8 +124,8 @@ def compare_judges(
     y_judges: Any,
     y_scores: Any = None,
     *,
-    qid: Any = None,
-    group: Any = None,
+    qid: QueryIds | None = None,
+    group: ArrayLike | None = None,
     truth: str | None = None,
     measures: Measures = DEFAULT_MEASURES,
     unjudged_documents: str = "irrelevant",
@@ -133,7 +134,7 @@ def compare_judges(
     test: str = "randomization",
     correction: str | None = "holm",
     n_resamples: int = 1000,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> JudgeComparison:
     r"""Compare judges, such as language models, with a trusted judge.
 
@@ -265,7 +266,11 @@ def compare_judges(
 
 
 def _read_rows(
-    y_judges: Any, y_scores: Any, qid: Any, group: Any, allow_negative: bool
+    y_judges: Any,
+    y_scores: Any,
+    qid: QueryIds | None,
+    group: ArrayLike | None,
+    allow_negative: bool,
 ) -> tuple[Arrays, Arrays, Any]:
     """Return the grades and scores of each document, and the integer code of its query."""
     grades = _named_arrays(y_judges, "y_judges", "judge")
@@ -282,10 +287,10 @@ def _read_rows(
         name: check_scores(values, n, f"y_scores[{name!r}]", first)
         for name, values in scores.items()
     }
-    if (qid is None) == (group is None):
-        raise ValueError("Pass either the query of each row as qid or the query sizes as group.")
-    if qid is not None:
+    if qid is not None and group is None:
         return grades, scores, query_codes(qid, n, first)[0]
+    if group is None or qid is not None:
+        raise ValueError("Pass either the query of each row as qid or the query sizes as group.")
     sizes = read_group_sizes(group, n, first)
     return grades, scores, np.repeat(np.arange(len(sizes)), sizes)
 

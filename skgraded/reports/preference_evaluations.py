@@ -9,10 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
+from skgraded._input.queries import QueryIds
 from skgraded._input.tables import check_row_labels
 from skgraded.measures.parameters import Function
 from skgraded.measures.parsing import Measures
-from skgraded.measures.preferences import check_preference_measures, compute_preference_values
+from skgraded.measures.preferences import (
+    ItemsLike,
+    check_preference_measures,
+    compute_preference_values,
+)
 from skgraded.reports.evaluation import Evaluation
 
 
@@ -20,9 +25,9 @@ def evaluate_preferences(
     true_pairs: Any,
     predicted_pairs: Mapping[Any, Any],
     *,
-    qid: Any,
+    qid: QueryIds,
     measures: Measures = ("edrc",),
-    items: Any = None,
+    items: ItemsLike = None,
     discount: str | Function = "linear",
     prior: float | Callable[[Any, Any], float] = 0.5,
     cycles: str = "raise",

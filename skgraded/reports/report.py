@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skgraded._input.atomic_files import return_or_write
 from skgraded._input.door import RowName, check_weights, column, replace_masked
@@ -268,7 +269,9 @@ def index_of(values: Any) -> Any:
     return values.index if hasattr(values, "iloc") else None
 
 
-def in_query_order(values: Any, name: str, query_ids: np.ndarray, row_labels: Any = None) -> Any:
+def in_query_order(
+    values: Any, name: str, query_ids: np.ndarray, row_labels: pandas.Index | None = None
+) -> Any:
     """Sort a pandas Series by the query ids in its index; return other values unchanged.
 
     The index of a Series contains query ids unless it is an unnamed RangeIndex, or equal to
@@ -290,12 +293,16 @@ def in_query_order(values: Any, name: str, query_ids: np.ndarray, row_labels: An
 
 
 def read_field(
-    values: Any, name: str, query_ids: np.ndarray, row_labels: Any = None, dtype: Any = float
+    values: ArrayLike,
+    name: str,
+    query_ids: np.ndarray,
+    row_labels: pandas.Index | None = None,
+    dtype: type = float,
 ) -> np.ndarray:
     """Convert values to an array in the order of the queries, with one element per query."""
     values = in_query_order(values, name, query_ids, row_labels)
     try:
-        array = np.asarray(replace_masked(values), dtype=dtype)
+        array: np.ndarray = np.asarray(replace_masked(values), dtype=dtype)
     except (TypeError, ValueError):
         array = column(values, name)  # raises an error that names the row and the value
     if array.shape != query_ids.shape:
@@ -305,7 +312,9 @@ def read_field(
     return array
 
 
-def read_weights(weights: Any, query_ids: np.ndarray, row_labels: Any) -> np.ndarray:
+def read_weights(
+    weights: ArrayLike, query_ids: np.ndarray, row_labels: pandas.Index | None
+) -> np.ndarray:
     """Convert the weights of the queries with `read_field`, and check them."""
     array = read_field(weights, "weights", query_ids, row_labels)
     if len(array):
@@ -321,7 +330,11 @@ def query_namer(query_ids: np.ndarray) -> RowName:
 
 
 def read_fields(
-    fields: Any, name: str, query_ids: np.ndarray, row_labels: Any, dtype: Any = float
+    fields: Mapping[str, ArrayLike],
+    name: str,
+    query_ids: np.ndarray,
+    row_labels: pandas.Index | None,
+    dtype: type = float,
 ) -> dict[str, np.ndarray]:
     """Convert each value of a dict with `read_field`; numbers must be finite or nan."""
     if not hasattr(fields, "items"):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import BLOCK, ROUNDING, ConfidenceInterval, t_reach
-from skgraded.stats.rounding import signs
+from skgraded.stats.rounding import Numbers, signs
 
 CELLS = 16 * BLOCK  # maximum number of values in a block of resamples; limits memory
 
@@ -184,7 +184,7 @@ class GradePairs:
 
 
 def _alpha(
-    n: Any, squares: Any, total: Any, total_squares: Any, *, rounding: float = 0.0
+    n: Numbers, squares: Numbers, total: Numbers, total_squares: Numbers, *, rounding: float = 0.0
 ) -> np.ndarray:
     """Compute alpha = 1 - observed / expected disagreement from sums over n documents.
 

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded.stats.rounding import Numbers
+
 
 class Correction(NamedTuple):
     """A correction of p-values for multiple tests, with the names used in reports."""
@@ -23,7 +25,7 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
     return adjusted
 
 
-def is_significant(p: Any, level: Any) -> Any:
+def is_significant(p: Numbers, level: Numbers) -> Any:
     """Return whether p-values, corrected or not, are significant at a confidence level."""
     return p <= 1 - level + 1e-12  # in floating point, 1 - 0.95 is not exactly 0.05
 
@@ -63,7 +65,9 @@ CORRECTIONS = {
 }
 
 
-def widen_to_zero(interval: Any, p_adjusted: Any, level: float) -> tuple[Any, Any]:
+def widen_to_zero(
+    interval: tuple[Numbers, Numbers], p_adjusted: Numbers, level: float
+) -> tuple[Any, Any]:
     """Extend intervals to 0 if the test is not significant, unless all values are identical."""
     low, high = interval
     is_widened = (low < high) & ~np.isnan(p_adjusted) & ~is_significant(p_adjusted, level)

@@ -1,11 +1,18 @@
 """Confidence intervals for means over queries."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from skgraded._input.door import choice_validator, number_validator, whole_number
-from skgraded.stats.rounding import are_equal
+from skgraded.stats.rounding import Numbers, are_equal
+
+if TYPE_CHECKING:
+    from skgraded.stats.exact_sums import Moments
+
+Rng: TypeAlias = int | np.random.Generator | None  # what users pass as a source of randomness
 
 METHODS = ("bootstrap", "t")
 ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
@@ -27,7 +34,7 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
-def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple[float, str, int]:
+def check_settings(level: float, method: str, n_resamples: int, rng: Rng) -> tuple[float, str, int]:
     """Validate the settings of an interval; return `level`, `method` and `n_resamples`."""
     check_rng(rng)
     return (
@@ -37,7 +44,7 @@ def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple
     )
 
 
-def check_rng(rng: Any) -> None:
+def check_rng(rng: Rng) -> None:
     """Raise a TypeError unless NumPy accepts `rng` as a source of random numbers."""
     try:
         np.random.default_rng(rng)
@@ -47,20 +54,20 @@ def check_rng(rng: Any) -> None:
         ) from None
 
 
-def are_identical(estimate: Any) -> Any:
+def are_identical(estimate: MeanEstimate | Moments) -> Any:
     """Return whether all values of an estimate are equal up to rounding, or their range is nan."""
     largest = np.maximum(np.abs(estimate.lowest), np.abs(estimate.highest))
     return ~(estimate.highest - estimate.lowest > ROUNDING * largest)
 
 
-def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
+def t_interval(estimate: MeanEstimate | Moments, level: float) -> ConfidenceInterval:
     """Compute Student's t interval, with width 0 for equal values and nan limits for one unit."""
     if estimate.n_units < 2:
         return ConfidenceInterval(np.nan, np.nan)
     return ConfidenceInterval(*map(float, t_limits(estimate, level)))
 
 
-def t_limits(estimates: Any, level: Any) -> tuple[Any, Any]:
+def t_limits(estimates: MeanEstimate | Moments, level: Numbers) -> tuple[Any, Any]:
     """Return the limits of t intervals; the fields of the estimates may be arrays."""
     with np.errstate(over="ignore", invalid="ignore"):
         reach = t_reach(estimates.n_units, level) * estimates.standard_error
@@ -108,7 +115,7 @@ def estimate_mean(
 
 
 def sum_differences(
-    values: np.ndarray, cluster: np.ndarray | None, mean: Any = 0.0, shares: Any = 1.0
+    values: np.ndarray, cluster: np.ndarray | None, mean: Numbers = 0.0, shares: Numbers = 1.0
 ) -> np.ndarray:
     """Sum shares · (values - mean) over each cluster; sums of rounding errors are 0."""
     sums = sum_clusters(shares * (values - mean), cluster)
@@ -136,7 +143,7 @@ def mean_interval(
     level: float,
     method: str,
     n_resamples: int = 9999,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
     cluster: np.ndarray | None = None,
 ) -> ConfidenceInterval:
     """Compute a confidence interval for the weighted mean with method "t" or "bootstrap".
@@ -172,7 +179,7 @@ def _counting(
     return values[counts], weights, None if cluster is None else cluster[counts]
 
 
-def t_reach(n: Any, level: Any) -> Any:
+def t_reach(n: Numbers, level: Numbers) -> Any:
     """Return the half-width of Student's interval for a mean of n units, in standard errors."""
     from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but faster to import
 

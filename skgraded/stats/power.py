@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.queries import query_codes, sort_positions
-from skgraded.stats.intervals import CHECK_LEVEL, check_rng
+from skgraded._input.queries import QueryIds, query_codes, sort_positions
+from skgraded.stats.intervals import CHECK_LEVEL, Rng, check_rng
 
 MOST = 10_000_000  # maximum number of queries; effects that require more are rejected
 POWER = 0.8  # power at which detectable effects are reported (Cohen 1988, Sakai 2016)
@@ -51,9 +51,7 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
     return bisect_left(range(MOST), power, lo=2, key=lambda n: _power(effect, n, level))
 
 
-def sample_queries(
-    query_ids: Any, n: int, rng: int | np.random.Generator | None = None
-) -> np.ndarray:
+def sample_queries(query_ids: QueryIds, n: int, rng: Rng = None) -> np.ndarray:
     """Draw distinct queries at random, for example for human judgments.
 
     Parameters
@@ -101,7 +99,7 @@ def _power(effect: float, n: int, level: float) -> float:
     return 1 - nctdtr(n - 1, shift, reach)
 
 
-def detectable_effect(n: Any, reach: Any) -> Any:
+def detectable_effect(n: np.ndarray, reach: np.ndarray) -> Any:
     """Return the smallest effects that t-tests with critical values `reach` detect at power 0.8."""
     from scipy.special import nctdtrinc
 

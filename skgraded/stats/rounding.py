@@ -7,14 +7,15 @@ TauAP have the rounding errors of the numbers that cancel. Multiplying all value
 therefore changes no tie.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+Numbers: TypeAlias = float | np.ndarray
 TOLERANCE = 5e-13  # largest rounding error, as a share of the values
 
 
-def are_equal(first: Any, second: Any, size: Any = 0.0) -> Any:
+def are_equal(first: Numbers, second: Numbers, size: Numbers = 0.0) -> Any:
     """Return whether numbers are equal up to rounding errors; False for nan.
 
     `size` is the size of the values from which both numbers were computed, if they may cancel.

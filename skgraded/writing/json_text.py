@@ -58,7 +58,7 @@ def write_arrays(value: Any) -> Any:
     return numbers.tolist()
 
 
-def read_arrays(written: Any, dtype: Any = float) -> Any:
+def read_arrays(written: list[Any] | dict[str, Any] | None, dtype: type = float) -> Any:
     """Convert the result of `write_arrays` to arrays; None in a list becomes nan."""
     if isinstance(written, dict):
         return {name: read_arrays(values, dtype) for name, values in written.items()}
@@ -82,7 +82,7 @@ def ids_from_json(written: dict[str, Any]) -> np.ndarray:
     return np.array(written["values"], dtype=np.int64 if dtype.kind in "mM" else dtype).view(dtype)
 
 
-def id_to_json(value: Any) -> Any:
+def id_to_json(value: object) -> Any:
     """Convert a query id or a segment; tuples become lists."""
     value = plain(value)
     if isinstance(value, tuple):
@@ -97,7 +97,7 @@ def id_to_json(value: Any) -> Any:
     )
 
 
-def id_from_json(written: Any) -> Any:
+def id_from_json(written: object) -> Any:
     """Convert the result of `id_to_json`."""
     if isinstance(written, list):
         return tuple(map(id_from_json, written))
