@@ -13,7 +13,8 @@ import skgraded
 
 PACKAGE = Path(skgraded.__file__).parent
 ANY = "…"  # replaces the values in a message
-RETURNED = {"describe_caveats"}  # functions that return the texts of warnings
+# functions that return the texts of warnings
+RETURNED = {"describe_caveats", "_describe_scales", "_explain_nan"}
 ROOMS = {
     "_input": "Columns, queries and tables",
     "judgments": "Columns, queries and tables",
