@@ -75,7 +75,7 @@ def _raised(tree):
             name = ast.unparse(node.func).rpartition(".")[2].replace("argument_error", "ValueError")
             if name.endswith("Error"):
                 yield name, node.args
-            elif name in ("warn", "warn_user"):
+            elif name in ("warn", "warn_user", "warn_of_input"):
                 category = ast.unparse(node.args[1]) if len(node.args) > 1 else "UserWarning"
                 yield category, node.args[:1]
 
