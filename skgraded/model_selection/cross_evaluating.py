@@ -12,12 +12,21 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
 from skgraded._input.progress import check_progress
+from skgraded._input.queries import QueryIds
+from skgraded._input.tables import Features
 from skgraded._input.user_warnings import warn_user
+from skgraded.boosting.adapter import Estimator
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import find_undefined, score_queries
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
-from skgraded.model_selection.folds import RankerOnRows, check_cross_validation, run_in_parallel
+from skgraded.model_selection.folds import (
+    Folds,
+    RankerOnRows,
+    check_cross_validation,
+    run_in_parallel,
+)
+from skgraded.model_selection.scorer import ResponseMethod
 from skgraded.reports.evaluating import read_clusters
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenate
@@ -26,17 +35,17 @@ from skgraded.writing.text import utf8
 
 
 def cross_evaluate(
-    ranker: Any,
-    X: Any,
+    ranker: Estimator,
+    X: Features,
     y: ArrayLike,
     *,
-    qid: Any = None,
+    qid: QueryIds | None = None,
     group: ArrayLike | None = None,
     measures: Measures = DEFAULT_MEASURES,
-    cv: Any = 5,
+    cv: Folds = 5,
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
-    response_method: str | list[str] | None = None,
+    response_method: ResponseMethod = None,
     n_jobs: int | None = None,
     return_estimator: bool = False,
     error_score: float | str = "raise",
@@ -140,7 +149,7 @@ def cross_evaluate(
     )
 
 
-def check_error_score(error_score: Any, progress: Any) -> None:
+def check_error_score(error_score: float | str, progress: bool) -> None:
     """Raise an error for an invalid `error_score`, or for a progress bar without tqdm."""
     check_progress(progress)
     is_number = isinstance(error_score, numbers.Real) and not isinstance(error_score, bool)
@@ -166,7 +175,7 @@ class FoldRun:
     error: str | None = None
 
     def evaluate_queries(
-        self, measures: list[Measure], judgments: Judgments, error_score: Any
+        self, measures: list[Measure], judgments: Judgments, error_score: float | str
     ) -> dict[str, np.ndarray]:
         """Return the per-query values of the test rows, which have the given judgments."""
         if self.scores is None:
@@ -181,7 +190,7 @@ def run_fold(
     fold: int,
     train: np.ndarray,
     test: np.ndarray,
-    error_score: Any,
+    error_score: float | str,
     return_estimator: bool,
 ) -> FoldRun:
     """Fit on the training rows and score the test rows; record the times and any error."""
@@ -208,17 +217,16 @@ def _pool_folds(
     measures: list[Measure],
     data: RankerOnRows,
     runs: list[FoldRun],
-    error_score: Any,
+    error_score: float | str,
     cluster: np.ndarray | None,
 ) -> dict[str, Any]:
     """Return the values and folds of the tested queries, as arguments for CrossEvaluation."""
-    queries = [data.find_queries(run.test) for run in runs]
-    query, fold = (
-        np.concatenate(queries),
-        np.repeat([run.fold for run in runs], list(map(len, queries))),
-    )
+    tests = [data.judge(run.test) for run in runs]
+    query = np.concatenate([judgments.query_ids for judgments in tests])
+    fold = np.repeat([run.fold for run in runs], [judgments.n_queries for judgments in tests])
+    pairs = zip(runs, tests, strict=True)
     values = concatenate(
-        [run.evaluate_queries(measures, data.judge(run.test), error_score) for run in runs]
+        [run.evaluate_queries(measures, judgments, error_score) for run, judgments in pairs]
     )
     failed = [run for run in runs if run.error is not None]
     if failed:
@@ -228,6 +236,7 @@ def _pool_folds(
             f"{error_score}. Error in fold {failed[0].fold}: {failed[0].error}",
             FitFailedWarning,
         )
+    weights = data.judgments.weights
     tested, first, position = np.unique(query, return_index=True, return_inverse=True)
     is_repeated = len(tested) < len(query)
     return {
@@ -240,7 +249,7 @@ def _pool_folds(
         "undefined": {
             measure.name: find_undefined(measure, data.judgments)[tested] for measure in measures
         },
-        "weights": data.select_weights(tested),
+        "weights": None if weights is None else weights[tested],
         "clusters": None if cluster is None else cluster[tested],
         "tests": Tests(position, fold, values) if is_repeated else None,
     }

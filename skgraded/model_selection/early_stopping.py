@@ -129,8 +129,9 @@ def _draw_splits(
         queries.of_row,
     )
     if kind == "splitter":
+        splitter: Any = ranker.early_stopping
         splits = split_queries(
-            ranker.early_stopping, table, rows.grades, queries.ids, query_of_row, "early_stopping"
+            splitter, table, rows.grades, queries.ids, query_of_row, "early_stopping"
         )
         trained, held_out = (np.isin(np.arange(len(query_of_row)), part) for part in splits[-1])
         return [(trained, held_out)]

@@ -1,27 +1,31 @@
 """Fitting and scoring of rankers on folds that keep queries whole."""
 
+from __future__ import annotations
+
 import numbers
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgraded._input.door import check_grades, column
 from skgraded._input.progress import show_progress
-from skgraded._input.queries import make_sortable, query_codes, warn_of_row_ids
-from skgraded._input.tables import as_table, check_row_labels, take_rows
+from skgraded._input.queries import QueryIds, make_sortable, query_codes, warn_of_row_ids
+from skgraded._input.tables import Features, FeatureTable, as_table, check_row_labels, take_rows
 from skgraded._input.user_warnings import trust_input, warn_user
 from skgraded._input.words import plain
-from skgraded.boosting.adapter import make_adapter
+from skgraded.boosting.adapter import Estimator, make_adapter
 from skgraded.boosting.rows import WEIGHT
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
 from skgraded.measures.base import accepts_negative, find_undefined
 from skgraded.model_selection.query_source import (
+    Key,
     QuerySource,
     TableColumn,
     is_key,
@@ -30,8 +34,11 @@ from skgraded.model_selection.query_source import (
     locate_columns,
     remove_columns,
 )
-from skgraded.model_selection.scorer import check_response_method, score_documents
+from skgraded.model_selection.scorer import ResponseMethod, check_response_method, score_documents
 from skgraded.reports.evaluating import warn_of_grades_from_1
+
+if TYPE_CHECKING:
+    from skgraded.model_selection.candidates import CandidateRounds
 
 
 class Splitter(Protocol):
@@ -40,8 +47,8 @@ class Splitter(Protocol):
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]:
         """Return the positions of training and test rows in each split."""
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits."""
+
+Folds: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]] | None
 
 
 @dataclass(frozen=True)
@@ -52,15 +59,16 @@ class RankerOnRows:
     QueryRanker also drops the columns `dropped`.
     """
 
-    ranker: Any
-    X: Any
+    ranker: Estimator
+    X: FeatureTable
     removed: list[TableColumn]
-    dropped: list[str | int]
-    features: Any
-    y: Any
+    dropped: list[Key]
+    features: FeatureTable
+    y: ArrayLike
     judgments: Judgments
+    query_of_row: np.ndarray
     sample_weight: np.ndarray | None
-    response_method: str | list[str] | None
+    response_method: ResponseMethod
 
     def __post_init__(self) -> None:
         """Raise a TypeError if ``fit`` requires queries but cannot receive them as `qid`."""
@@ -69,28 +77,26 @@ class RankerOnRows:
         if needs_no_queries or QuerySource.of_estimator(self.ranker).is_in_X:
             return
         with config_context(enable_metadata_routing=True):
-            if not _find_requests(self.ranker, ["qid"]):
+            if "qid" not in _find_requests(self.ranker):
                 raise TypeError(
                     f"Estimator {type(self.ranker).__name__} cannot receive query ids during "
                     "cross-validation: wrap it in QueryRanker, which sorts the rows by query."
                 )
 
-    def fit(self, rows: np.ndarray, rounds: Any = None) -> Any:
+    def fit(self, rows: np.ndarray, rounds: CandidateRounds | None = None) -> Any:
         """Fit a copy of the ranker on the given rows, with the metadata that it requests.
 
-        A QueryRanker with early stopping trains on the folds of `rounds`, a CandidateRounds.
+        A QueryRanker with early stopping trains on the folds of `rounds`.
         """
         with trust_input(), config_context(enable_metadata_routing=True):
             ranker = make_adapter(self.ranker).copy()
             if self.dropped:
                 own = [source.source for source in QuerySource.of_drop(ranker.drop)]
                 ranker.set_params(drop=own + self.dropped)
-            metadata = {"qid": self._find_ids(rows)}
+            metadata = {"qid": self.judgments.query_ids[self.query_of_row[rows]]}
             if self.sample_weight is not None:
                 metadata[WEIGHT] = self.sample_weight[rows]
-            requested = _find_requests(ranker, ["qid"])
-            if _accepts_weights(ranker):
-                requested |= metadata.keys() & {WEIGHT}
+            requested = _find_requests(ranker) & metadata.keys()
             if rounds is not None:
                 ranker._rounds = rounds
             fitted = ranker.fit(
@@ -101,7 +107,7 @@ class RankerOnRows:
             vars(fitted).pop("_rounds", None)
             return fitted
 
-    def predict_scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
+    def predict_scores(self, fitted: Estimator, rows: np.ndarray) -> np.ndarray:
         """Score the given rows with a fitted copy of the ranker; reject NaN."""
         X = take_rows(self.features, rows)
         predicted = score_documents(fitted, X, self.response_method)
@@ -112,23 +118,14 @@ class RankerOnRows:
         return scores
 
     def judge(self, rows: np.ndarray) -> Judgments:
-        """Return the grades and queries of the given rows as Judgments, without weights."""
-        return Judgments(take_rows(self.y, rows), qid=self._find_ids(rows))
+        """Return the grades of the given rows as Judgments, without weights.
 
-    def find_queries(self, rows: np.ndarray) -> np.ndarray:
-        """Return the positions of the queries of the given rows, in order of first appearance."""
-        query_of_row = layout_of(self.judgments).query_of_row[rows]
-        return query_of_row[np.sort(np.unique(query_of_row, return_index=True)[1])]
-
-    def select_weights(self, queries: np.ndarray) -> np.ndarray | None:
-        """Return the weights of the queries at the given positions, if queries are weighted."""
-        return None if self.judgments.weights is None else self.judgments.weights[queries]
-
-    def _find_ids(self, rows: np.ndarray) -> np.ndarray:
-        return self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]
+        Their query ids are the positions of the queries in the judgments of all rows.
+        """
+        return Judgments(take_rows(self.y, rows), qid=self.query_of_row[rows])
 
     def split(
-        self, cv: Any, cluster: np.ndarray | None = None
+        self, cv: Folds, cluster: np.ndarray | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the training and test rows of each fold, after checking that no query is split.
 
@@ -136,28 +133,31 @@ class RankerOnRows:
         """
         from sklearn.model_selection import GroupKFold, check_cv  # slow to import
 
-        ids, query_of_row = self.judgments.query_ids, layout_of(self.judgments).query_of_row
+        ids, query_of_row = self.judgments.query_ids, self.query_of_row
         if cv is None or isinstance(cv, numbers.Integral):
-            cv = GroupKFold(5 if cv is None else cv)
+            splitter = GroupKFold(5 if cv is None else cv)
             if cluster is not None:
                 codes, distinct = query_codes(cluster, name="clusters")
-                return list(cv.split(self.X, self.y, make_sortable(distinct, codes)[query_of_row]))
-        splits = split_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
+                cluster_of_row = make_sortable(distinct, codes)[query_of_row]
+                return list(splitter.split(self.X, self.y, cluster_of_row))
+        else:
+            splitter = check_cv(cv)
+        splits = split_queries(splitter, self.X, self.y, ids, query_of_row, "cv")
         if cluster is not None:
             warn_of_split_clusters(splits, cluster, query_of_row)
         return splits
 
 
 def check_cross_validation(
-    ranker: Any,
-    X: Any,
-    y: Any,
+    ranker: Estimator,
+    X: Features,
+    y: ArrayLike,
     measures: list[Measure],
-    qid: Any,
-    group: Any,
-    sample_weight: Any,
-    cv: Any,
-    response_method: str | list[str] | None,
+    qid: QueryIds | None,
+    group: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    cv: Folds,
+    response_method: ResponseMethod,
 ) -> RankerOnRows:
     """Check the arguments of cross-validation, and return the ranker with its judged rows.
 
@@ -182,14 +182,14 @@ def check_cross_validation(
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     removed, dropped = _assign_columns(ranker, table, [passed, *QuerySource.of_splitter(cv)])
     features = remove_columns(table, removed)
-    return RankerOnRows(
-        ranker, table, removed, dropped, features, y, judgments, weights, response_method
-    )
+    query_of_row = layout_of(judgments).query_of_row
+    rows = features, y, judgments, query_of_row, weights
+    return RankerOnRows(ranker, table, removed, dropped, *rows, response_method)
 
 
 def _assign_columns(
-    ranker: Any, table: Any, sources: list[QuerySource]
-) -> tuple[list[TableColumn], list[str | int]]:
+    ranker: Estimator, table: FeatureTable, sources: list[QuerySource]
+) -> tuple[list[TableColumn], list[Key]]:
     """Return the columns to remove from X, and the columns that a QueryRanker drops instead.
 
     The columns that a QueryRanker names by position keep their positions.
@@ -232,28 +232,22 @@ def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest
     return request
 
 
-def _find_requests(estimator: Any, names: list[str]) -> set[str]:
-    """Return the metadata that the ``fit`` method of an estimator requests."""
-    if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost estimators
-        return set()
-    return estimator.get_metadata_routing().consumes("fit", names)
-
-
-def _accepts_weights(estimator: Any) -> bool:
-    """Return whether the ``fit`` method of an estimator should receive weights.
+def _find_requests(estimator: Estimator) -> set[str]:
+    """Return the metadata among `qid` and weights that ``fit`` of an estimator should receive.
 
     Weights need no request, but a request that is set decides. Pipelines and searches pass on only
     what is requested.
     """
-    if hasattr(estimator, "get_metadata_routing"):
+    requested, accepts_weights = set(), True
+    if hasattr(estimator, "get_metadata_routing"):  # CatBoost's estimators have none
         routing = estimator.get_metadata_routing()
-        is_set = (
-            not isinstance(routing, MetadataRequest) or routing.fit.requests.get(WEIGHT) is not None
-        )
-        if is_set:
-            return bool(routing.consumes("fit", [WEIGHT]))
-    inside = (make_adapter(inner) for inner, _ in list_estimators(estimator))
-    return all(WEIGHT in adapter.fit_parameters for adapter in inside)
+        requested = set(routing.consumes("fit", ["qid", WEIGHT]))
+        is_single = isinstance(routing, MetadataRequest)
+        accepts_weights = is_single and routing.fit.requests.get(WEIGHT) is None
+    inside = [make_adapter(inner) for inner, _ in list_estimators(estimator)]
+    if accepts_weights and all(WEIGHT in adapter.fit_parameters for adapter in inside):
+        requested.add(WEIGHT)
+    return requested
 
 
 def warn_of_split_clusters(
@@ -274,7 +268,12 @@ def warn_of_split_clusters(
 
 
 def split_queries(
-    splitter: Any, X: Any, y: Any, ids: np.ndarray, query_of_row: np.ndarray, name: str
+    splitter: Splitter,
+    X: FeatureTable,
+    y: ArrayLike,
+    ids: np.ndarray,
+    query_of_row: np.ndarray,
+    name: str,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the splits of a scikit-learn splitter, which receives the queries as groups.
 

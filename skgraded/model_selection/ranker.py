@@ -36,11 +36,10 @@ from skgraded.model_selection.query_source import (
     Key,
     QuerySource,
     Source,
-    TableColumn,
     locate_columns,
     remove_columns,
 )
-from skgraded.model_selection.scorer import FittedQueries, judge_scored_rows, name_measures
+from skgraded.model_selection.scorer import judge_scored_rows, name_measures, remember_queries
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -187,11 +186,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     (True, True)
     """
 
-    _fitted_queries: FittedQueries | None  # None if fit received group sizes
-    _is_weighted: bool  # whether fit received sample_weight
-    _queries: QuerySource
-    _removed_columns: list[TableColumn]  # the query column and the columns in `drop`
-    best_iteration_: int
     # While a search fits the ranker: the search's folds, or the number of rounds for the refit
     _rounds: Any = None
 
@@ -334,7 +328,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             rows_val.X = adapter.convert(rows_val.X)
         self._fitted_queries = None
         if group is None:
-            self._fitted_queries = FittedQueries(queries, rows.grades, ids_val)
+            self._fitted_queries = remember_queries(queries, rows.grades, ids_val)
         self._is_weighted = sample_weight is not None
         rows.X = adapter.convert(rows.X)
         if self.early_stopping or (by_query and queries.order is not None):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import copy, deepcopy
-from hashlib import blake2b
-from math import isfinite
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
+from skgraded._input.arrow_strings import hash_ids
 from skgraded._input.queries import QueryIds, warn_of_row_ids
 from skgraded._input.tables import Features, as_table, take_rows
 from skgraded._input.user_warnings import warn_user
@@ -269,57 +267,47 @@ def _warn_of_split_queries(
         source.warn_of_partial_queries(X, "score")
 
 
-class FittedQueries:
-    """The id, the size and the sum of the grades of each query that a ranker was fitted on.
+class FittedQueries(NamedTuple):
+    """The queries that a ranker was fitted on, sorted by hashes of their ids.
 
-    `stopped_on` contains the ids of the validation queries that were not used for fitting. A pickle
-    contains hashes of the ids, which may be personal data.
+    The ids themselves may be personal data, so a pickled ranker must not contain them.
     """
 
-    are_hashed = False
+    hashes: np.ndarray
+    sizes: np.ndarray  # numbers of rows
+    sums: np.ndarray  # sums of the grades
+    stopped_on: np.ndarray  # hashes of validation queries that were not used for fitting
 
-    def __init__(
-        self, queries: Queries, grades: np.ndarray, stopped_on: Iterable[Hashable]
-    ) -> None:
-        self.ids: Sequence[Hashable] | np.ndarray = queries.ids
-        self.sizes = queries.sizes
-        by_query = grades if queries.order is None else grades[queries.order]
-        self.sums = np.add.reduceat(by_query, queries.starts[:-1])
-        self.stopped_on = set(stopped_on)
-
-    def __getstate__(self) -> dict[str, Any]:
-        if self.are_hashed:
-            return self.__dict__
-        hashed = {"are_hashed": True, "ids": list(map(_hash_id, self.ids))}
-        return self.__dict__ | hashed | {"stopped_on": set(map(_hash_id, self.stopped_on))}
-
-    def find_shared(self, ids: Sequence[Hashable] | np.ndarray, layout: Layout) -> list[int]:
+    def find_shared(self, ids: np.ndarray, layout: Layout) -> list[int]:
         """Return the positions of ids seen during fit; none if the fitted queries are scored.
 
         Rows are assumed to be the fitted rows if they have the same queries, sizes and sums of
         grades.
         """
-        known = {query: i for i, query in enumerate(self.ids)}
-        if self.are_hashed:
-            ids = [_hash_id(query) for query in ids]
-        at = [known.get(query, -1) for query in ids]
-        if len(at) == len(known) and min(at) >= 0:
-            sums = layout.sum_levels(layout.levels * layout.counts)
-            if np.array_equal(self.sizes[at], layout.sizes) and np.allclose(self.sums[at], sums):
+        hashes = _make_keys(ids)
+        order = np.argsort(hashes)
+        if np.array_equal(hashes[order], self.hashes):
+            sums = layout.sum_levels(layout.levels * layout.counts)[order]
+            if np.array_equal(layout.sizes[order], self.sizes) and np.allclose(sums, self.sums):
                 return []
-        is_seen = [i >= 0 or query in self.stopped_on for query, i in zip(ids, at, strict=True)]
+        is_seen = np.isin(hashes, self.hashes) | np.isin(hashes, self.stopped_on)
         return np.flatnonzero(is_seen).tolist()
 
 
-def _hash_id(query: Any) -> int:
-    """Return a 64-bit hash of an id, the same in all processes for numbers and text."""
-    if isinstance(query, str):
-        text = query
-    else:
-        is_whole = isinstance(query, numbers.Real) and isfinite(query) and query % 1 == 0
-        text = f"{int(query) if is_whole else hash(query)} "
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
+def remember_queries(queries: Queries, grades: np.ndarray, stopped_on: np.ndarray) -> FittedQueries:
+    """Return the queries of a fit; `stopped_on` contains ids of validation queries."""
+    by_query = grades if queries.order is None else grades[queries.order]
+    sums = np.add.reduceat(by_query, queries.starts[:-1])
+    hashes = _make_keys(queries.ids)
+    order = np.argsort(hashes)
+    return FittedQueries(hashes[order], queries.sizes[order], sums[order], _make_keys(stopped_on))
+
+
+def _make_keys(ids: np.ndarray) -> np.ndarray:
+    """Return a hash of each id, the same in all processes and for numbers of different types."""
+    from pandas.util import hash_array
+
+    return hash_array(hash_ids(ids))  # `hash_ids` returns integers unchanged
 
 
 # Scores of documents -----------------------------------------------------------------------------

@@ -7,19 +7,22 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
 from skgraded._input.door import whole_number
-from skgraded._input.queries import make_sortable, query_codes
+from skgraded._input.queries import QueryIds, make_sortable, query_codes
+from skgraded._input.tables import Features
 from skgraded._input.words import is_missing, plain
-from skgraded.model_selection.query_source import QuerySource
+from skgraded.model_selection.query_source import QuerySource, Source
 
 
 class _QuerySplitter(BaseCrossValidator):
     """Base class that applies a scikit-learn splitter to the distinct queries or times in X."""
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of splits."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
+    def split(
+        self, X: Features, y: object = None, groups: QueryIds | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the positions of training and test rows in each split.
 
         `y` is ignored, and so is `groups`, the query of each row, if the splitter has a `qid`.
@@ -67,19 +70,24 @@ class QueryKFold(_QuerySplitter):
     __metadata_request__split = {"groups": True}
 
     def __init__(
-        self, n_splits: int = 5, qid: Any = None, *, shuffle: bool = False, random_state: Any = None
+        self,
+        n_splits: int = 5,
+        qid: Source = None,
+        *,
+        shuffle: bool = False,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         QuerySource(qid)
         KFold(n_splits, shuffle=shuffle, random_state=random_state)  # raises if they are invalid
         self.n_splits, self.qid = n_splits, qid
         self.shuffle, self.random_state = shuffle, random_state
 
-    def _make_splitter(self) -> Any:
+    def _make_splitter(self) -> BaseCrossValidator:
         if not self.shuffle:
             return GroupKFold(self.n_splits)
         return KFold(self.n_splits, shuffle=True, random_state=self.random_state)
 
-    def _read_units(self, X: Any, groups: Any) -> np.ndarray:
+    def _read_units(self, X: Any, groups: QueryIds | None) -> np.ndarray:
         if self.qid is not None:
             codes, ids = query_codes(QuerySource(self.qid).read(X))
         elif groups is not None:
@@ -138,8 +146,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     def __init__(
         self,
         n_splits: int = 5,
-        time: Any = None,
-        qid: Any = None,
+        time: Source = None,
+        qid: Source = None,
         *,
         gap: int = 0,
         test_size: int | None = None,
@@ -155,7 +163,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
             self.max_train_size = whole_number(max_train_size, "max_train_size", 1)
         self._make_splitter()  # raises if n_splits is invalid
 
-    def _make_splitter(self) -> Any:
+    def _make_splitter(self) -> BaseCrossValidator:
         return TimeSeriesSplit(
             self.n_splits,
             gap=self.gap,
@@ -163,7 +171,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
             max_train_size=self.max_train_size,
         )
 
-    def _read_units(self, X: Any, groups: Any) -> np.ndarray:
+    def _read_units(self, X: Any, groups: QueryIds | None) -> np.ndarray:
         codes, ids = query_codes(QuerySource(self.qid).read(X))
         source = QuerySource(self.time, "time")
         times = np.asarray(source.read(X))
