@@ -3,6 +3,7 @@
 python docs/table_of_measures.py
 """
 
+import re
 from pathlib import Path
 
 from skgraded.measures.base import ALIASES, MEASURES, list_parameters
@@ -30,8 +31,9 @@ def table():
             f"`{other}` (`{meaning}`)" if meaning else f"`{other}`"
             for other, meaning in other_names(cls).items()
         )
-        parameters = ", ".join(f"`{name}`" for name in list_parameters(cls))
-        what = cls.__doc__.partition("\n")[0].rstrip(".")
+        parameters = ", ".join(f"`{name}`" for name in list_parameters(cls) if name != "undefined")
+        # The pages with the formulas contain the sources.
+        what = re.sub(r" \([^)]*\d{4}[^)]*\)", "", cls.__doc__.partition("\n")[0].rstrip("."))
         rows.append(f"| `{name}` | {others} | {what} | {parameters} |")
     return "\n".join(rows) + "\n"
 
