@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -220,18 +221,13 @@ class Layout:
         self.sizes: np.ndarray = starts[1:] - starts[:-1]
         self.max_size = int(self.sizes.max())
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
-
-        def lay_out_all(grades: np.ndarray) -> list[Any]:
-            return run_chunks(
-                lambda first, last: lay_out(grades, order, starts, self.codes, first, last), starts
-            )
-
-        chunks = lay_out_all(grades)
+        chunks = run_chunks(partial(lay_out, grades, order, starts, self.codes), starts)
         self.has_negative = not all(is_good for *_, is_good in chunks)
         if self.has_negative:  # lay out the ranks of the grades, from 1
             door.refuse_bad_grades(grades, "y_true", allow_nan=True, allow_negative=True)
             distinct, ranks = np.unique(grades, return_inverse=True)
-            chunks = lay_out_all(np.where(np.isnan(grades), np.nan, ranks + 1.0))
+            ranks = np.where(np.isnan(grades), np.nan, ranks + 1.0)
+            chunks = run_chunks(partial(lay_out, ranks, order, starts, self.codes), starts)
         levels, counts, n_levels, n_unknown, _ = zip(*chunks, strict=True)
         if len(chunks) > 1:
             levels, counts, n_levels = ((np.concatenate(x),) for x in (levels, counts, n_levels))

@@ -70,7 +70,8 @@ def _number_blocks(
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:
-        advice = " Pass query sizes as group=." if name == "qid" else ""
+        has_group = name == "qid" and expected in ("y_true", "X")
+        advice = " Pass query sizes as group=." if has_group else ""
         raise ValueError(f"{name} has {len(ids)} rows, but {expected} has {n}.{advice}")
     if len(ids) == 0:
         raise ValueError(f"{name} is empty: at least one id is required.")

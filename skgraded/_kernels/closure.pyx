@@ -1,8 +1,7 @@
 """Transitive closure of preferences: acyclic graphs, closed for one block of items at a time.
 
 No known algorithm counts the reachable items of all items in less than items × pairs steps. Here,
-one word holds 64 items of a block, so that few passes over the pairs are enough. If both sides are
-total orders (with ties), `count_in_orders` needs no closure.
+one word holds 64 items of a block, so that few passes over the pairs are enough.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -87,21 +86,6 @@ cdef class Graph:
             depth[v] = deepest + counted[v]
         return np.asarray(depth)
 
-    def levels(self):
-        """Depth of each item if the pairs define a total order with ties; otherwise None.
-
-        They do if each item of a level is preferred to each item of the next level. Only a direct
-        pair can connect adjacent levels.
-        """
-        depth = self.depths(np.ones(self.n, dtype=np.uint8))
-        cdef const int32_t[::1] level = depth
-        cdef Py_ssize_t v, j, n_to_next = 0
-        for v in range(self.n):
-            for j in range(self.below.starts[v], self.below.starts[v + 1]):
-                n_to_next += level[self.below.items[j]] == level[v] + 1
-        sizes = np.bincount(depth, minlength=1)
-        return depth if n_to_next == sizes[: len(sizes) - 1] @ sizes[1:] else None
-
     def reach(
         self, int side, const int32_t[::1] number, Py_ssize_t first, Py_ssize_t size,
         uint64_t[:, ::1] bits, uint8_t[::1] reached,
@@ -157,32 +141,3 @@ def count_block(
                 counts[1, i] += count_common_bits(&a[in_a[v], 0], worse, &sa[in_sa[v], 0], n_words)
             if in_a[v] >= 0 and in_sb[v] >= 0:
                 counts[2, i] += count_common_bits(&a[in_a[v], 0], worse, &sb[in_sb[v], 0], n_words)
-
-
-def count_in_orders(
-    const int32_t[::1] level, const int32_t[::1] place, const int64_t[::1] by_place,
-    int64_t[::1] found,
-):
-    """Count for each item how many items have both a lower level and a lower place.
-
-    `by_place` contains the items that have a place, sorted by place. A binary indexed tree counts
-    the items with lower places by level.
-    """
-    cdef Py_ssize_t i, start = 0, end, code, n = by_place.shape[0], top = 0
-    for i in range(n):
-        top = max(top, level[by_place[i]])
-    cdef vector[int32_t] tree = vector[int32_t](top + 1, 0)
-    while start < n:
-        end = start
-        while end < n and place[by_place[end]] == place[by_place[start]]:
-            code = level[by_place[end]] - 1
-            while code > 0:
-                found[by_place[end]] += tree[code]
-                code -= code & -code
-            end += 1
-        for i in range(start, end):
-            code = level[by_place[i]]
-            while code <= top:
-                tree[code] += 1
-                code += code & -code
-        start = end

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
+import numbers
 import pickle
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
@@ -15,13 +16,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
-from skgraded._input.door import refuse_bad_grades
+from skgraded._input.door import refuse_bad_grades, whole_number
 from skgraded._input.queries import QueryIds
-from skgraded._input.words import counted, suggest_name
+from skgraded._input.words import suggest_name
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
-from skgraded.measures.parameters import TIES, check_cutoff, check_ties, check_undefined, parameter
+from skgraded.measures.parameters import TIES, check_ties, parameter
+
+
+def check_cutoff(k: object, has_mean: bool = False) -> int | str | None:
+    """Return the cut-off if it is None or an integer ≥ 1 or, if `has_mean`, "mean"."""
+    if k is None or (has_mean and isinstance(k, str) and k == "mean"):
+        return k
+    return whole_number(k, "k", 1)
+
+
+def check_undefined(undefined: object) -> float:
+    """Return `undefined` as a float if it is 0.0, 1.0 or nan; otherwise raise a ValueError."""
+    if isinstance(undefined, numbers.Real) and not isinstance(undefined, bool):
+        if undefined in (0, 1):
+            return float(undefined)
+        if undefined != undefined:
+            return math.nan  # always the same object, so that tuples that contain it compare equal
+    raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {undefined!r}.")
+
 
 # Names that other libraries use for the parameters, keyed by `normalize_name`.
 OTHER_NAMES = {"cutoff": "k", "rel": "threshold", "topk": "k"}
@@ -53,56 +72,25 @@ def shared_fields(cls: type[M]) -> type[M]:
     """Convert a base class to a frozen dataclass whose fields are inherited by subclasses."""
     if inspect.get_annotations(cls) or len(cls.__bases__) > 1:  # otherwise, it adds no fields
         cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
-        cls.__init__ = _with_checks(cls.__init__)  # type: ignore[method-assign]
+        cls.__init__ = _with_names(cls.__init__)  # type: ignore[method-assign]
     fields = {field.name: field for field in dataclasses.fields(cls)}
-    for name, field in fields.items():
-        if "check" not in field.metadata:
-            raise TypeError(
-                f"Declare {cls.__name__}.{name} with parameter(default=…, check=…), which checks "
-                "its values."
-            )
     undefined = fields.pop("undefined")
     first = {name: fields.pop(name) for name in ("k", "ties") if name in fields}
     cls._fields = first | fields | {"undefined": undefined}  # the order in names and messages
     return cls
 
 
-def _with_checks(initialize: Callable[..., None]) -> Callable[..., None]:
-    """Extend the __init__ of a dataclass by the checks of parameters and their names."""
+def _with_names(initialize: Callable[..., None]) -> Callable[..., None]:
+    """Extend the __init__ of a dataclass by the message for an unknown parameter."""
 
     @wraps(initialize)
     def __init__(self: Measure, *values: Any, **parameters: Any) -> None:
-        try:
-            initialize(self, *values, **parameters)
-        except TypeError:  # names the base class that defines the parameters
-            _refuse_arguments(type(self), values, parameters)
-            raise
-        for name, field in self._fields.items():
-            object.__setattr__(self, name, field.metadata["check"](getattr(self, name)))
+        for name in parameters:
+            if name not in self._fields:
+                raise TypeError(describe_unknown(type(self), name))
+        initialize(self, *values, **parameters)
 
     return __init__
-
-
-def _refuse_arguments(
-    cls: type[Measure], values: tuple[Any, ...], parameters: dict[str, Any]
-) -> None:
-    """Raise a TypeError for an unknown or repeated parameter, or too many positional arguments."""
-    for name in parameters:
-        if name not in cls._fields:
-            raise TypeError(describe_unknown(cls, name)) from None
-    by_position = [name for name, field in cls._fields.items() if not field.kw_only]
-    for name in by_position[: len(values)]:
-        if name in parameters:
-            raise TypeError(
-                f"Measure {cls.__name__} received {name} both by position and by name."
-            ) from None
-    if len(values) > len(by_position):
-        number = counted(len(by_position), "positional argument", "positional arguments")
-        others = [name for name in cls._fields if name not in by_position]
-        raise TypeError(
-            f"Measure {cls.__name__} accepts {number}; got {len(values)}. Pass {', '.join(others)} "
-            "by name."
-        ) from None
 
 
 def describe_unknown(cls: type[Measure], name: str) -> str:
@@ -140,6 +128,10 @@ class Measure(_Immutable):
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
     _is_of_order: ClassVar[bool] = False  # whether only order matters, apart from a threshold
+
+    def __post_init__(self) -> None:
+        for name, field in self._fields.items():
+            object.__setattr__(self, name, field.metadata["check"](getattr(self, name)))
 
     def __call__(
         self,
@@ -184,10 +176,7 @@ class Measure(_Immutable):
         if not hasattr(y_score, "__len__"):
             refuse_data_set(y_score, "y_score")  # before y_true is read as grades
         judgments = as_judgments(y_true, qid, group, sample_weight)
-        layout = layout_of(judgments)
-        prepared = prepare(self, layout)  # refuses grades before scores
-        (values,) = score_prepared([prepared], layout, scores_of(judgments, y_score))
-        return sums.mean_of_defined(values, judgments.weights)
+        return sums.mean_of_defined(self.per_query(judgments, y_score), judgments.weights)
 
     def per_query(
         self,
@@ -205,7 +194,7 @@ class Measure(_Immutable):
         """
         judgments = as_judgments(y_true, qid, group)
         layout = layout_of(judgments)
-        prepared = prepare(self, layout)
+        prepared = prepare(self, layout)  # refuses grades before scores
         return score_prepared([prepared], layout, scores_of(judgments, y_score))[0]
 
     def n_undefined(
@@ -319,7 +308,7 @@ PARSED: dict[tuple[str, str | None], Measure] = {}
 def registered(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a measure class; raise a ValueError if its name is already used in another file.
+    """Register a measure class; it replaces a class of the same name.
 
     The class becomes a frozen dataclass. ``skgraded`` exports it if the ``__all__`` of its file
     contains it. `aliases` are alternative names in measure strings; a mapping also contains the
@@ -330,15 +319,6 @@ def registered(
 
     def register(cls: type[M]) -> type[M]:
         cls = shared_fields(cls)
-        known = MEASURES.get(cls.__name__, cls)
-        if known.__module__ != cls.__module__:
-            modules = (known.__module__, cls.__module__)
-            if len({getattr(sys.modules.get(name), "__file__", name) for name in modules}) == 1:
-                return cls  # pytest imports a file under a second name
-            raise ValueError(
-                f"Measure {cls.__name__} is already defined in {known.__module__}: choose another "
-                "name."
-            )
         PARSED.clear()
         MEASURES[cls.__name__] = cls
         KNOWN_NAMES[normalize_name(cls.__name__)] = cls, {}

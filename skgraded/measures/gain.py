@@ -12,12 +12,11 @@ from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.judgments import Layout
 from skgraded.measures import base
-from skgraded.measures.base import shared_fields
+from skgraded.measures.base import check_cutoff, shared_fields
 from skgraded.measures.grades import LN2, Gained, Scaled
 from skgraded.measures.parameters import (
     Function,
     call_function,
-    check_cutoff,
     check_gain,
     parameter,
 )
@@ -196,5 +195,4 @@ class NDCNG(Scaled, _Normalized):
     (0.65, 0.65)
     """
 
-    def _grades_to_gain(self, layout: Layout) -> np.ndarray:
-        return self._normalize(layout)
+    _grades_to_gain = Scaled._normalize

@@ -127,10 +127,10 @@ class Gained(Graded):
             )
 
     def _undefined(self, layout: Layout) -> np.ndarray:
-        undefined = super()._undefined(layout)
+        tops = layout.top_grades
         if callable(self.gain):
-            undefined |= take_tops(self._call_gain(self.gain, layout), layout) <= 0
-        return undefined
+            tops = np.minimum(tops, take_tops(self._call_gain(self.gain, layout), layout))
+        return tops <= 0
 
 
 def count_relevant(layout: Layout, relevant: np.ndarray) -> np.ndarray:

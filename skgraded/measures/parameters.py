@@ -1,15 +1,13 @@
 """Parameters of measures: fields with a default and a check, and the checks that measures share."""
 
 import dataclasses
-import math
-import numbers
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import choice_validator, number_validator, whole_number
+from skgraded._input.door import choice_validator, number_validator
 from skgraded._kernels import sums
 
 Function = Callable[[np.ndarray], ArrayLike]  # a user-defined gain or discount
@@ -23,23 +21,6 @@ def parameter(*, default: object, check: Callable[[Any], Any], kw_only: bool = T
     raises a ValueError for other values. Editors read the default only if it is passed by name.
     """
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check})
-
-
-def check_cutoff(k: object, has_mean: bool = False) -> int | str | None:
-    """Return the cut-off if it is None or an integer ≥ 1 or, if `has_mean`, "mean"."""
-    if k is None or (has_mean and isinstance(k, str) and k == "mean"):
-        return k
-    return whole_number(k, "k", 1)
-
-
-def check_undefined(undefined: object) -> float:
-    """Return `undefined` as a float if it is 0.0, 1.0 or nan; otherwise raise a ValueError."""
-    if isinstance(undefined, numbers.Real) and not isinstance(undefined, bool):
-        if undefined in (0, 1):
-            return float(undefined)
-        if undefined != undefined:
-            return math.nan  # always the same object, so that tuples that contain it compare equal
-    raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {undefined!r}.")
 
 
 check_ties = choice_validator("ties", TIES)

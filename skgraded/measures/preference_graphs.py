@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skgraded._input.door import choice_validator
-from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block, count_in_orders
+from skgraded._input.words import object_array
+from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block
 from skgraded.measures.preference_input import Pair, Prior, is_probability
 
 Side = tuple[np.ndarray, np.ndarray]  # a table of bits, and the index of the row of each item
@@ -21,7 +22,7 @@ check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "igno
 # Preferences that contradict each other ----------------------------------------------------------
 
 
-def without_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[int, int]]:
+def remove_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[int, int]]:
     """Return the pairs that the rule `cycles` ("unknown" or "majority") keeps, and two numbers.
 
     These are the number of pairs of items that are stated at least once, in any direction, and the
@@ -29,13 +30,13 @@ def without_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[in
     """
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     stated = [(v, w) for (v, w), n in votes.items() if n >= votes[w, v]]
-    component = _strong_components(stated)
+    component = _find_strong_components(stated)
     kept = [(v, w) for v, w in stated if component[v] != component[w]]
     n_pairs = len(set(map(frozenset, votes)))
     return kept, (n_pairs, n_pairs - len(kept))
 
 
-def _strong_components(pairs: Iterable[Pair]) -> dict[Hashable, int]:
+def _find_strong_components(pairs: Iterable[Pair]) -> dict[Hashable, int]:
     """Map each item to the number of its strongly connected component."""
     from scipy import sparse
     from scipy.sparse import csgraph
@@ -53,13 +54,13 @@ def _strong_components(pairs: Iterable[Pair]) -> dict[Hashable, int]:
 class Pairs:
     """Preferences passed as pairs: an acyclic graph with a lazily computed transitive closure."""
 
-    left_out: tuple[int, int] | None = None  # see `without_cycles`
+    left_out: tuple[int, int] | None = None  # see `remove_cycles`
 
     def __init__(self, pairs: list[Pair], name: str, cycles: str) -> None:
         # `items` also contains the items of pairs that are left out below.
         self.items = self.predicted_items = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
-            pairs, self.left_out = without_cycles(pairs, cycles)
+            pairs, self.left_out = remove_cycles(pairs, cycles)
         distinct = dict.fromkeys(pairs)
         self.number: dict[Hashable, int] = {item: i for i, item in enumerate(self.items)}
         ends = map(self.number.__getitem__, chain.from_iterable(distinct))
@@ -80,14 +81,25 @@ class Pairs:
         more.graph = Graph(len(more.items), self.ends)
         return more
 
-    def find_places(self, items: list[Hashable]) -> np.ndarray | None:
-        """Return the items' positions (-1 if absent) in a weak order, or None for other graphs."""
-        levels = self.graph.levels()
-        return None if levels is None else np.append(levels, np.int32(-1))[self.find_numbers(items)]
+    def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
+        """Yield the items above and below each item in the closure; both contain the item itself.
 
-    def find_numbers(self, items: list[Hashable]) -> np.ndarray:
-        """Return the node number of each item in the graph, or -1 if no pair contains the item."""
-        return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
+        See the comment above `iterate_blocks`.
+        """
+        graph = self.graph
+        nodes = np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
+        number_of_node = np.full(graph.n + 1, -1, np.int32)  # last: items not in the graph
+        number_of_node[nodes] = number
+        number_of_node[-1] = -1
+        tables = np.empty((2, graph.n, _count_words(number)), np.uint64)
+        reached = np.zeros((2, graph.n + 1), np.uint8)
+        for first in iterate_blocks(number):
+            sides = []
+            for side in (ABOVE, BELOW):
+                graph.reach(side, number_of_node, first, BLOCK, tables[side], reached[side])
+                rows = np.where(reached[side, nodes], nodes, -1).astype(np.int32)
+                sides.append((tables[side], rows))
+            yield sides
 
 
 class StatedPairs:
@@ -131,12 +143,42 @@ class Scores:
         """Return whether v has a higher score than w."""
         return v in self.items and w in self.items and self.items[v] > self.items[w]
 
-    def find_places(self, items: list[Hashable]) -> np.ndarray:
-        """Return the position of each item by descending score, or -1 if it has no score."""
-        scores = [self.items.get(v) for v in items]
-        distinct = sorted({score for score in scores if score is not None}, reverse=True)
-        place = {score: i for i, score in enumerate(distinct)} | {None: -1}
-        return np.fromiter((place[score] for score in scores), np.int32, len(scores))
+    def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
+        """Yield the items with higher and with lower scores than each item, if it has a score."""
+        has_score = np.fromiter((v in self.items for v in items), bool, len(items))
+        scores = object_array([self.items[v] for v in items if v in self.items])
+        place = np.zeros(len(items), np.intp)  # by descending score
+        place[has_score] = -np.unique(scores, return_inverse=True)[1]
+        for first in iterate_blocks(number):
+            block = np.flatnonzero((number >= first) & (number < first + BLOCK) & has_score)
+            block = block[np.argsort(place[block])]
+            bit = (number[block] - first).astype(np.uint64)
+            upto = np.zeros((len(block) + 1, _count_words(number)), np.uint64)
+            upto[np.arange(len(block)) + 1, bit // 64] = np.uint64(1) << bit % 64
+            np.bitwise_or.accumulate(upto, axis=0, out=upto)  # row i: the first i items
+            above, not_below = (
+                np.searchsorted(place[block], place, side) for side in ("left", "right")
+            )
+            yield [
+                (table, np.where(has_score, rows, -1).astype(np.int32))
+                for table, rows in ((upto, above), (upto[-1] ^ upto, not_below))
+            ]
+
+
+# For each block of items, `iterate_sides` yields two tables of bits and, for each item, the index
+# of its row. The first table marks the items of the block that rank above the item of the row; the
+# second marks those that rank below it.
+# Row index -1 means an empty row. `number` contains the number of each item, or -1 if the item is
+# not counted.
+
+
+def iterate_blocks(number: np.ndarray) -> range:
+    """Return the number of the first item of each block."""
+    return range(0, int(number.max()) + 1, BLOCK)
+
+
+def _count_words(number: np.ndarray) -> int:
+    return -(-min(BLOCK, int(number.max()) + 1) // 64)
 
 
 # Counting ----------------------------------------------------------------------------------------
@@ -167,41 +209,19 @@ def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Prior
     """Count the pairs in which both items have the value 1 in `counted`; see `PairCounts`."""
     rows = np.flatnonzero(counted).astype(np.int32)
     ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
-    places = prediction.find_places(truth.items)
-    levels = None if callable(prior) or places is None else truth.graph.levels()
-    if levels is not None:
-        return PairCounts(ranks, *_count_weak_orders(levels, places, counted, rows), of_prior)
     number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
-    real = _iterate_graph(truth.graph, np.arange(len(number)), number)
-    if places is None:
-        said = _iterate_graph(prediction.graph, prediction.find_numbers(truth.items), number)
-    else:
-        said = _iterate_order(places, number)
+    real, said = (side.iterate_sides(truth.items, number) for side in (truth, prediction))
     counts = np.zeros((3, len(rows)), np.int64)
-    for first, real_sides, said_sides in zip(_list_blocks(number), real, said, strict=True):
+    for first, real_sides, said_sides in zip(iterate_blocks(number), real, said, strict=True):
         sides = real_sides + said_sides
         count_block(rows, *sides, counts)
         if callable(prior):
             block = [truth.items[w] for w in rows[first : first + BLOCK]]
             for i in np.flatnonzero(ranks > 1):
                 bits = [_unpack_row(rows[i], side, len(block)) for side in sides]
-                of_prior[i] += _expected_agreement(prior, truth.items[rows[i]], block, *bits)
+                of_prior[i] += _sum_expected_agreement(prior, truth.items[rows[i]], block, *bits)
     n_below, agree, disagree = counts
     return PairCounts(ranks, n_below, agree, disagree, of_prior)
-
-
-def _count_weak_orders(
-    levels: np.ndarray, places: np.ndarray, counted: np.ndarray, rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the counts for a truth and a prediction that are weak orders (orders with ties)."""
-    at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
-    n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[rows]]
-    both = np.flatnonzero((places >= 0) & (counted > 0))
-    by_place = both[np.argsort(places[both])]
-    agree, disagree = np.zeros((2, len(levels)), np.int64)
-    count_in_orders(levels, places, by_place, agree)
-    count_in_orders(levels, places, by_place[::-1].copy(), disagree)
-    return n_below, agree[rows], disagree[rows]
 
 
 def _unpack_row(v: int, side: Side, n: int) -> np.ndarray:
@@ -213,7 +233,7 @@ def _unpack_row(v: int, side: Side, n: int) -> np.ndarray:
     return np.unpackbits(octets, count=n, bitorder="little").astype(bool)
 
 
-def _expected_agreement(
+def _sum_expected_agreement(
     prior: Callable[[Any, Any], float],
     v: Hashable,
     block: list[Hashable],
@@ -238,57 +258,3 @@ def _expected_agreement(
         predicted = 1.0 if said_above[i] else 0.0 if said_below[i] else float(p)
         total += true * predicted + (1.0 - true) * (1.0 - predicted)
     return total
-
-
-# For each block of items, the functions below yield two tables of bits and, for each item, the
-# index of its row. The first table marks the items of the block that rank above the item of the
-# row; the second marks those that rank below it.
-# Row index -1 means an empty row. In `number`, -1 means that an item is not counted.
-
-
-def _list_blocks(number: np.ndarray) -> range:
-    return range(0, int(number.max()) + 1, BLOCK)
-
-
-def _count_words(number: np.ndarray) -> int:
-    return -(-min(BLOCK, int(number.max()) + 1) // 64)
-
-
-def _iterate_graph(graph: Graph, numbers: np.ndarray, number: np.ndarray) -> Iterator[list[Side]]:
-    """Yield the items above and below each item in the closure; both sets include the item itself.
-
-    `numbers` contains, for each item in the truth, its node number in the graph (-1 if absent).
-    """
-    number_in_graph = np.full(graph.n + 1, -1, np.int32)  # last: items not in the graph
-    number_in_graph[numbers] = number
-    number_in_graph[-1] = -1
-    tables = np.empty((2, graph.n, _count_words(number)), np.uint64)
-    reached = np.zeros((2, graph.n + 1), np.uint8)
-    for first in _list_blocks(number):
-        sides = []
-        for side in (ABOVE, BELOW):
-            graph.reach(side, number_in_graph, first, BLOCK, tables[side], reached[side])
-            rows = np.where(reached[side, numbers], numbers, -1).astype(np.int32)
-            sides.append((tables[side], rows))
-        yield sides
-
-
-def _iterate_order(places: np.ndarray, number: np.ndarray) -> Iterator[list[Side]]:
-    """Yield the items above and below each item in a weak order. Absent items have position -1."""
-    for first in _list_blocks(number):
-        is_in = (number >= first) & (number < first + BLOCK) & (places >= 0)
-        block = np.flatnonzero(is_in)
-        block = block[np.argsort(places[block])]
-        bit = (number[block] - first).astype(np.uint64)
-        upto = np.zeros(
-            (len(block) + 1, _count_words(number)), np.uint64
-        )  # row i: the first i items
-        upto[np.arange(len(block)) + 1, bit // 64] = np.uint64(1) << bit % 64
-        np.bitwise_or.accumulate(upto, axis=0, out=upto)
-        above, not_below = (
-            np.searchsorted(places[block], places, side) for side in ("left", "right")
-        )
-        yield [
-            (table, np.where(places >= 0, rows, -1).astype(np.int32))
-            for table, rows in ((upto, above), (upto[-1] ^ upto, not_below))
-        ]

@@ -13,9 +13,9 @@ from skgraded._input.user_warnings import warn_user
 from skgraded.measures import correlation
 from skgraded.measures import preference_graphs as graphs
 from skgraded.measures import preference_input as inputs
-from skgraded.measures.base import Measure, format_name, mean_over_queries
+from skgraded.measures.base import Measure, check_undefined, format_name, mean_over_queries
 from skgraded.measures.correlation import EDRC
-from skgraded.measures.parameters import Function, check_undefined
+from skgraded.measures.parameters import Function
 from skgraded.measures.parsing import Measures, as_measures
 from skgraded.measures.preference_graphs import Pairs, Scores, StatedPairs
 from skgraded.measures.preference_input import Items, Pair, Prior
@@ -112,12 +112,17 @@ def edrc_score(
     >>> round(edrc_score(true, predicted), 12) == round(2 / 29, 12)
     True
     """
-    undefined = check_undefined(undefined)
-    check_row_labels({"true_pairs": true_pairs, "qid": qid})
-    values = compute_preference_values(
-        true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
+    values = edrc_per_query(
+        true_pairs,
+        predicted_pairs,
+        discount,
+        prior,
+        items,
+        qid=qid,
+        undefined=undefined,
+        cycles=cycles,
     )
-    return mean_over_queries(np.array([undefined if v is None else v[0] for v in values.values()]))
+    return mean_over_queries(np.array(list(values.values())))
 
 
 def edrc_per_query(
@@ -127,7 +132,7 @@ def edrc_per_query(
     prior: Prior = 0.5,
     items: ItemsLike = None,
     *,
-    qid: QueryIds,
+    qid: QueryIds | None,
     undefined: float = 0.0,
     cycles: str = "raise",
 ) -> dict[Hashable, float]:

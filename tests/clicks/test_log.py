@@ -24,6 +24,7 @@ COLUMNS = {"clicked": [0, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "
         ({"clicked": [-1, 1]}, ValueError, "≥ 0; got -1 in row 0"),
         ({"clicked": [np.nan, 1]}, ValueError, "got nan in row 0"),
         ({"clicked": [1]}, ValueError, "clicked has 1 rows, but position has 2"),
+        ({"qid": [1]}, ValueError, "qid has 1 rows, but clicked has 2.$"),
         ({"item": ["a", None]}, ValueError, "item is missing in row 1"),
         ({"session": ["s", None]}, ValueError, "session is missing in row 1"),
         ({"n_impressions": [2, 0]}, ValueError, "n_impressions must .* ≥ 1; got 0 in row 1"),

@@ -2,7 +2,6 @@
 
 import io
 import pickle
-import re
 import warnings
 from collections import namedtuple
 from decimal import Decimal
@@ -162,7 +161,7 @@ BAD_COLUMNS = [  # argument, value, words in the message
         for argument in ("y_score", "qid", "sample_weight")
         for n in (1, 5, 7)
     ),
-    ("qid", [3, 3], "Pass query sizes as group=."),
+    ("qid", [3, 3], "y_true has 6. Pass query sizes as group=."),
     *((argument, empty) for argument in COLUMNS for empty in ([], np.empty((0, 3)))),
     ("y_true", None),
     ("y_score", None),
@@ -435,17 +434,11 @@ def test_wrong_names_and_numbers_of_parameters_are_refused():
         assert message.startswith(
             f"Measure {cls.__name__} has no parameter 'depth'; its parameters"
         )
-        message = message_of(partial(cls, *[0.5] * 3), TypeError)
-        assert re.match(
-            f"Measure {cls.__name__} accepts [012] positional argument.*; got 3", message
-        )
+        assert "positional argument" in message_of(partial(cls, *[0.5] * 3), TypeError)
     for call, words in {
         partial(sg.NDCG, top_k=10): "are k, ties, gain, discount, undefined. Did you mean 'k'?",
         partial(sg.AP, rel=2): "Did you mean 'threshold'?",
-        partial(
-            sg.NDCG, 5, "worst"
-        ): "1 positional argument; got 2. Pass ties, gain, discount, und",
-        partial(sg.NDCNG, 5, k=5): "Measure NDCNG received k both by position and by name.",
+        partial(sg.NDCNG, 5, k=5): "got multiple values for argument 'k'",
         partial(sg.measure, "mrr(top_k=10)"): "Measure RR has no parameter 'top_k'; ",
     }.items():
         assert words in message_of(call, ValueError if call.func is sg.measure else TypeError)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import skgraded as sg
-from skgraded.measures import as_measures, base
+from skgraded.measures import as_measures
 from skgraded.measures.base import MEASURES
 
 TEXTS = {
@@ -139,13 +139,3 @@ def test_one_measure_or_a_collection_of_measures():
 def test_the_docstring_contains_a_definition_and_an_example(cls):
     before, parameters = inspect.getdoc(cls).split("\nParameters\n----------\n")
     assert before.count("\n\n") >= 1 and "\nExamples\n--------\n" in parameters
-
-
-def test_a_parameter_without_a_check_is_an_error():
-    with pytest.raises(
-        TypeError, match=r"Declare First.first with parameter\(default=…, check=…\)"
-    ):
-
-        @base.registered()
-        class First(base.Measure):
-            first: int = 1
