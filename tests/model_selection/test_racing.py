@@ -9,6 +9,7 @@ from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
 from scipy.stats import loguniform
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
@@ -146,13 +147,6 @@ def test_dropped_candidates_neither_survive_nor_rank_before_others(search):
     np.testing.assert_allclose(splits.mean(axis=1), means)  # folds of 40 queries
 
 
-def test_an_infinite_number_of_errors_drops_nothing(data):
-    X, y, qid = data
-    table = race_rounds(n_standard_errors=np.inf).fit(X, y, qid=qid).cv_results_
-    assert not table["dropped"].any()
-    assert (table["n_rounds"] == np.minimum(table["best_rounds"] + 15, 40)).all()
-
-
 def boosters():
     yield "LightGBM", lambda: LIGHTGBM
     yield (
@@ -172,20 +166,43 @@ def boosters():
     yield "a pipeline", lambda: make_pipeline(StandardScaler(), LIGHTGBM)
 
 
+def scores_by_hand(booster, X, y, qid, X_test):
+    """Return the scores of test rows after each of 40 rounds, without a QueryRanker."""
+    if hasattr(booster, "steps"):
+        scaler = StandardScaler().fit(X)
+        X, X_test, booster = scaler.transform(X), scaler.transform(X_test), booster[-1]
+    model, library = clone(booster), type(booster).__module__.partition(".")[0]
+    sizes = np.unique(qid, return_counts=True)[1]
+    queries = {"lightgbm": {"group": sizes}, "xgboost": {"qid": qid}, "catboost": {"group_id": qid}}
+    model.fit(X, y, **queries.get(library, {}))
+    if library == "lightgbm":
+        return [model.predict(X_test, num_iteration=n + 1) for n in range(40)]
+    if library == "xgboost":
+        return [model.predict(X_test, iteration_range=(0, n + 1)) for n in range(40)]
+    return list(model.staged_predict(X_test))
+
+
 @pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in boosters()])
-def test_every_booster_is_dropped_and_its_curve_is_that_of_early_stopping(data, make):
+def test_the_curve_of_every_booster_is_that_of_training_by_hand_on_the_same_folds(data, make):
     X, y, qid = data
     booster = make()
-    prefix = "estimator__" + ("lgbmranker__" if hasattr(booster, "steps") else "")
-    rates = {f"{prefix}learning_rate": [0.1, 0.01]}
-    test = qid < 40
-    folds = [(np.flatnonzero(~test), np.flatnonzero(test))]
-    fitted = race_rounds(rates, booster, cv=folds, n_standard_errors=0).fit(X, y, qid=qid)
-    alone = sg.QueryRanker(booster, early_stopping=True, n_iter_no_change=15)
-    alone.set_params(**{f"{prefix}learning_rate": 0.1})
-    alone.fit(X[~test], y[~test], qid=qid[~test], X_val=X[test], y_val=y[test], qid_val=qid[test])
-    assert fitted.best_estimator_.evals_result_ == alone.evals_result_
-    assert fitted.best_rounds_ == alone.best_iteration_
+    rate = "lgbmranker__learning_rate" if hasattr(booster, "steps") else "learning_rate"
+    search = race_rounds({f"estimator__{rate}": [0.1, 0.01]}, booster, n_jobs=2)
+    fitted = clone(search).set_params(n_standard_errors=np.inf).fit(X, y, qid=qid)
+    by_hand, values = clone(fitted.best_estimator_.estimator), np.empty((40, 120))
+    folds = list(GroupKFold(3).split(X, y, qid))
+    for train, test in folds:
+        scores = scores_by_hand(by_hand, X[train], y[train], qid[train], X[test])
+        for n in range(40):
+            result = sg.evaluate(y[test], scores[n], qid=qid[test], measures="ndcng@10")
+            values[n, result.query_ids] = result.per_query["NDCNG@10"]
+    means = [sg.Evaluation(range(120), {"m": row}).mean()["m"] for row in values]
+    table = fitted.cv_results_
+    curve = fitted.best_estimator_.evals_result_["validation"]["NDCNG@10"]
+    assert curve == means[: table["n_rounds"][fitted.best_index_]]
+    assert not table["dropped"].any()
+    assert (table["n_rounds"] == np.minimum(table["best_rounds"] + 15, 40)).all()
+    fitted = search.set_params(n_standard_errors=0, cv=folds[:1]).fit(X, y, qid=qid)
     n_rounds = fitted.cv_results_["n_rounds"][1]
     assert fitted.cv_results_["dropped"].tolist() == [False, True]
     assert n_rounds in CHECKPOINTS
