@@ -335,6 +335,12 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
     return int(value)
 
 
+def check_kind(value: object, kind: type, name: str) -> None:
+    """Raise a TypeError unless a value is an instance of this class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must have the type {kind.__name__}; got {type(value).__name__}.")
+
+
 def choice_validator(
     name: str, known: Iterable[str], or_callable: bool = False, optional: bool = False
 ) -> Callable[[Any], Any]:

@@ -58,7 +58,7 @@ class CurveDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            Fitted estimator. For several estimators, pass their predictions to `from_predictions`.
+            Fitted estimator. Predictions of several estimators: see `from_predictions`.
         X : array-like, sparse matrix or frame of shape (n, n_columns)
             Features of the documents.
         y : array-like of shape (n,)
@@ -66,17 +66,14 @@ class CurveDisplay(Display):
         qid : array-like of shape (n,), str or int, optional
             Query id of each row, or a column of X by name or position. May be omitted for a
             `QueryRanker` whose `qid` is a column of X or a Series.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, as an alternative to `qid`.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows; the weight of a query is the mean over its rows.
+        group, sample_weight
+            As for `from_predictions`.
         name : str, optional
-            Name of the system, by default the class of an estimator. The keys of a mapping name its
-            systems.
+            Name of the system; by default, the class of the estimator.
         response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
             Method that returns the scores, as in `make_ranking_scorer`.
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default, the axes of a new figure.
+            As for `plot`.
         **kwargs : dict
             Additional parameters of `from_predictions`.
 
@@ -84,11 +81,6 @@ class CurveDisplay(Display):
         -------
         display
             Instance of this class.
-
-        Raises
-        ------
-        ValueError, TypeError, ImportError
-            If the input is invalid, or if matplotlib is not installed.
         """
         check_response_method(response_method)
         source = QuerySource.of_call(qid, group, estimator)
@@ -241,24 +233,18 @@ class ThresholdCurveDisplay(CurveDisplay):
         unjudged_documents : {"irrelevant", "drop"}, optional
             How to treat NaN grades, as in `evaluate`.
         name : str, optional
-            Name of the system, by default the class of an estimator. The keys of a mapping name its
-            systems.
+            Name of a single system.
         ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default, the axes of a new figure.
+            As for `plot`.
         ties, undefined, relative
             As in `skgraded.measures.threshold_curve`.
         line_kw : dict, optional
-            Keyword arguments of matplotlib's ``Axes.plot``.
+            As for `plot`.
 
         Returns
         -------
         display
             Instance of this class.
-
-        Raises
-        ------
-        ValueError, TypeError, ImportError
-            If the input is invalid, or if matplotlib is not installed.
         """
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
@@ -372,24 +358,8 @@ class CutoffCurveDisplay(CurveDisplay):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,), or Judgments
-            Grades ≥ 0; 0 means irrelevant.
-        y_score : array-like of shape (n,), or mapping of str to array-like
-            Scores; higher scores rank first, and -inf means not retrieved. A mapping contains the
-            scores of each system by name.
-        qid : array-like of shape (n,), optional
-            Query id of each row; rows may be in any order.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, as an alternative to `qid`.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows; the weight of a query is the mean over its rows.
-        unjudged_documents : {"irrelevant", "drop"}, optional
-            How to treat NaN grades, as in `evaluate`.
-        name : str, optional
-            Name of the system, by default the class of an estimator. The keys of a mapping name its
-            systems.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default, the axes of a new figure.
+        y_true, y_score, qid, group, sample_weight, unjudged_documents, name, ax
+            As for `ThresholdCurveDisplay.from_predictions`.
         ties : {"average", "ordinal", "best", "worst"}, optional
             As in `skgraded.measures.cutoff_curve`.
         measures : Measure, str, or list of these, optional
@@ -398,17 +368,12 @@ class CutoffCurveDisplay(CurveDisplay):
         cutoffs : array-like of int, optional
             As in `skgraded.measures.cutoff_curve`.
         line_kw : dict, optional
-            Keyword arguments of matplotlib's ``Axes.plot``.
+            As for `plot`.
 
         Returns
         -------
         display
             Instance of this class.
-
-        Raises
-        ------
-        ValueError, TypeError, ImportError
-            If the input is invalid, or if matplotlib is not installed.
         """
         if measures is None:
             has_several = isinstance(y_score, Mapping) and len(y_score) > 1

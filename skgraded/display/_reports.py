@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import column
+from skgraded._input.door import check_kind, column
 from skgraded._input.words import counted
 from skgraded.clicks import PositionBias
 from skgraded.display import _base
@@ -17,7 +17,7 @@ from skgraded.measures import Measure
 from skgraded.measures.parsing import Measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import check_kind, evaluated_name
+from skgraded.reports.report import evaluated_name
 from skgraded.stats.paired_samples import count_outcomes
 from skgraded.writing.columns import list_rows, select_rows, swap_systems
 from skgraded.writing.text import interval_text, percent_text, signed
@@ -128,24 +128,16 @@ class IntervalDisplay(Display):
         measures : Measure, str, or list of these, optional
             By default the measures of the first evaluation.
         name : str, optional
-            Name of the system, by default the class of an estimator. The keys of a mapping name its
-            systems.
+            Name of a single system.
         level : float, default=0.95
             Level of the intervals, between 0 and 1.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default, the axes of a new figure.
-        line_kw : dict, optional
-            Keyword arguments of matplotlib's ``Axes.plot``.
+        ax, line_kw : optional
+            As for `plot`.
 
         Returns
         -------
         display
             Instance of this class.
-
-        Raises
-        ------
-        ValueError, TypeError, ImportError
-            If the input is invalid, or if matplotlib is not installed.
         """
         names, reports = _base.split_systems(evaluations, name)
         for report in reports:
@@ -179,20 +171,13 @@ class IntervalDisplay(Display):
             Result of `compare`.
         measures : Measure, str, or list of these, optional
             By default all measures.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default, the axes of a new figure.
-        line_kw : dict, optional
-            Keyword arguments of matplotlib's ``Axes.plot``.
+        ax, line_kw : optional
+            As for `plot`.
 
         Returns
         -------
         display
             Instance of this class.
-
-        Raises
-        ------
-        ValueError, TypeError, ImportError
-            If the input is invalid, or if matplotlib is not installed.
         """
         check_comparison(comparison)
         shown = measure_names(measures, comparison.measures)
@@ -356,20 +341,13 @@ class QueryDifferenceDisplay(Display):
             Names of the systems. A name may be omitted if the pair is unambiguous without it.
         measure : Measure or str, optional
             By default the first measure.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default, the axes of a new figure.
-        patch_kw : dict, optional
-            Keyword arguments of matplotlib's ``Axes.fill_between``.
+        ax, patch_kw : optional
+            As for `plot`.
 
         Returns
         -------
         display
             Instance of this class.
-
-        Raises
-        ------
-        ValueError, TypeError, ImportError
-            If the input is invalid, or if matplotlib is not installed.
         """
         check_comparison(comparison)
         rows, name = comparison.rows, evaluated_name(measure, comparison.measures)
@@ -496,20 +474,13 @@ class PositionBiasDisplay(Display):
         ----------
         bias : PositionBias
             Result of `ClickLog.position_bias`.
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default, the axes of a new figure.
-        line_kw : dict, optional
-            Keyword arguments of matplotlib's ``Axes.plot``.
+        ax, line_kw : optional
+            As for `plot`.
 
         Returns
         -------
         display
             Instance of this class.
-
-        Raises
-        ------
-        ValueError, TypeError, ImportError
-            If the input is invalid, or if matplotlib is not installed.
         """
         check_kind(bias, PositionBias, "bias")
         table = bias.to_frame()

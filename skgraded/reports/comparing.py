@@ -58,8 +58,8 @@ def compare(
     Parameters
     ----------
     evaluations : mapping of str to Evaluation, or Summaries
-        At least two systems, keyed by name, with the same queries and measures. Summaries contain
-        only sums, so `test` must be "t" or None.
+        At least two systems, keyed by name, with the same queries and measures. Summaries require
+        the test "t" or None.
     baseline : str, optional
         The system to compare all others with. If None, all pairs are compared, and the earlier
         system of each pair is the baseline.
@@ -72,22 +72,19 @@ def compare(
     family : {"all", "measure"}, default="all"
         The tests that one correction covers: all tests in the table, or the tests of one measure.
         With "all", each further measure reduces the power for the others. "measure" suits measures
-        that answer separate questions: if there are no differences at all, some measure may then
-        show one with a probability above 1 - level.
+        that answer separate questions.
     level : float, default=0.95
         Confidence level of the intervals, between 0 and 1; see Notes. Two systems differ
         significantly if ``p_adjusted`` ≤ 1 - level.
     n_resamples : int, optional
         Number of random sign flips or bootstrap resamples; at least 100. By default, the smallest
         possible p-value is a tenth of the correction's strictest threshold: 9,999 resamples for up
-        to 25 tests, 110,399 for 276 tests. Other tests than "randomization" and "bootstrap" draw no
-        resamples.
+        to 25 tests, 110,399 for 276 tests.
     rng : int or numpy.random.Generator, optional
         Pass an int for reproducible p-values. All rows share the resamples.
     by : array-like of shape (n_queries,), mapping, pandas Series or str, optional
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
-        id. Systems are then compared within each segment; a family includes all segments.
-        For Summaries, the `by` with which they were evaluated.
+        id; a family includes all segments. For Summaries, the `by` with which they were evaluated.
     progress : bool, default=False
         Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
 
@@ -102,21 +99,21 @@ def compare(
         - ``ci_low``, ``ci_high``: Student's t interval for the mean difference; see Notes,
         - ``p_value``, ``p_adjusted``: p-value before and after the correction; nan without a test,
         - ``n_queries``: number of all queries (with `by`, of the segment),
-        - ``n_defined``: number of queries with values for both systems and a positive weight,
+        - ``n_defined``: number of queries with values for both systems and a positive weight, and
+          ``n_clusters`` if there are clusters,
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
           up to rounding errors (see Notes), or worse,
         - ``n_undefined``: number of ties that are undefined for both systems; nan for Summaries,
         - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation
-          (divisor n - 1) of the differences; 0 if all differences are 0, nan if it is infinite or
-          if there is only one query,
+          (divisor n - 1) of the differences; nan if it is infinite or if there is only one query,
         - ``min_detectable``: the smallest difference detectable with 80 % power; see Notes,
         - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t".
 
     Raises
     ------
-    ValueError, TypeError
-        If the input is invalid: the systems have different queries, measures or weights, or the
-        weights are unequal and `test` is not None.
+    ValueError
+        If the systems have different queries, measures or weights, or the weights are unequal and
+        `test` is not None.
 
     Warns
     -----
@@ -127,10 +124,9 @@ def compare(
 
     Notes
     -----
-    The tests use the n = ``n_defined`` per-query differences d with mean d̄. Two values are equal
-    if they differ by at most 5e-13 times the larger one or the mean size of the row's values,
-    whichever is more. Then d is 0. Sizes of differences are compared in the same way. The unit of
-    the values therefore changes no count and no p-value.
+    The tests use the n = ``n_defined`` per-query differences d with mean d̄. Two values are equal,
+    and d is 0, if they differ by at most 5e-13 times the larger one or the mean size of the row's
+    values, whichever is more. Sizes of differences are compared in the same way.
 
     - "randomization" is Fisher's randomization test [1]_, which flips signs:
       p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips if there are at most
@@ -155,9 +151,8 @@ def compare(
     correction or a test, it is `level`. If a difference is not significant, its interval is widened
     to contain 0, unless all differences are equal.
 
-    The interval of a significant difference contains 0 if the test rejects and Student's t does
-    not, or if only Holm's correction rejects: it compares all p-values except the smallest with
-    thresholds above (1 - level) / m, which simultaneous intervals require.
+    The interval of a significant difference can contain 0, because Holm's correction compares all
+    p-values except the smallest with thresholds above (1 - level) / m.
 
     The smallest detectable difference for n queries is δ · s, where s is the standard deviation of
     d. δ √n is the noncentrality at which a t-test with the level of the interval has 80 % power

@@ -15,7 +15,7 @@ from skgraded.reports.gate import tabulate_outcomes
 from skgraded.reports.report import Report
 from skgraded.stats.paired_samples import differences_by_query
 from skgraded.writing import tables
-from skgraded.writing.columns import Rows, fitting, is_in
+from skgraded.writing.columns import Rows, fitting, names_in
 from skgraded.writing.json_text import (
     VERSION,
     id_from_json,
@@ -57,18 +57,16 @@ class Comparison(Report):
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_ids : ndarray of shape (n_queries,), or None
-        Query ids in the common order of all systems or, if their orders differ, sorted. This field,
-        `per_query`, `weights` and `segment` are None in a comparison of Summaries.
+        Query ids in the common order of all systems or, if their orders differ, sorted. This field
+        and the next two are None in a comparison of Summaries.
     per_query : dict of str to ndarray of shape (n_systems, n_queries), or None
         Per-query values, keyed by measure name.
     weights : ndarray of shape (n_queries,), or None
         Weights of the queries in means and intervals.
     means : dict of str to ndarray
         Columns of a table of the systems' means over their own queries, with one row per segment,
-        measure and system: ``segment``, ``system``, ``measure``, ``mean``, ``ci_low`` and
-        ``ci_high`` (Student's t interval with the confidence `level`), ``n_defined``, and
-        ``lacks_values``: whether the system has no value for a query for which another system has
-        one.
+        measure and system. ``ci_low`` and ``ci_high`` are Student's t interval with the confidence
+        `level`. A system ``lacks_values`` if it has no value for a query of another system.
     judged : dict of str to ndarray of shape (n_systems,), or None
         Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
         every document is judged.
@@ -153,14 +151,10 @@ class Comparison(Report):
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
-        hidden = "segment" if self.segments is None else None
-        return tables.frame(
-            {
-                name: cells.tolist()
-                for name, cells in self.rows.items()
-                if is_in(name, "frame") and name != hidden
-            }
-        )
+        names = names_in("frame", self.rows)
+        if self.segments is None:
+            names.remove("segment")
+        return tables.frame({name: self.rows[name].tolist() for name in names})
 
     def outcomes(self, max_loss: float = 0.0) -> pandas.DataFrame:
         r"""Tell for each system whether it is worse than the baseline, as a gate before a release.
@@ -181,17 +175,15 @@ class Comparison(Report):
         Raises
         ------
         ValueError
-            If the comparison has no baseline, if queries have different weights, or if `max_loss`
-            is negative or not finite.
+            If the comparison has no baseline, or if queries have different weights.
 
         Notes
         -----
         ``low`` and ``high`` are one-sided limits of Student's t for the mean difference. Each has
-        the confidence `level` of the comparison, with Bonferroni's correction over all rows,
-        whatever correction and family the comparison has. Therefore, all outcomes "worse" and "not
-        worse" are right together with at least this probability. If all n differences of a row are
-        equal, but not 0, and 2^(1 - n) exceeds the corrected error probability, the limits are nan
-        and the outcome is "undecided". With clusters, n is the number of clusters.
+        the confidence `level` of the comparison, with Bonferroni's correction over all rows, so all
+        outcomes "worse" and "not worse" are right together with at least this probability. If all n
+        differences of a row are equal, but not 0, and 2^(1 - n) exceeds the corrected error
+        probability, the limits are nan. With clusters, n is the number of clusters.
 
         Examples
         --------
@@ -215,9 +207,6 @@ class Comparison(Report):
 
     def leaderboard(self) -> Leaderboard:
         """Return the means of all systems, starting with the best system by the first measure.
-
-        Marks show which systems differ significantly from the baseline or, without a baseline,
-        which systems each outperforms.
 
         Examples
         --------
@@ -245,9 +234,8 @@ class Comparison(Report):
     def sentences(self) -> list[str]:
         """Return one sentence per row.
 
-        For each measure, significant differences come first. Each sentence begins with the system
-        that has the higher mean. The last sentences report shares of judged documents that differ by more than 0.1, and
-        systems that retrieved nothing for more than half of the queries.
+        Significant differences come first. Each sentence begins with the system that has the higher
+        mean. The last sentences report different shares of judged documents and missing results.
         """
         return [*(text for _, text in view.row_sentences(self)), *view.list_caveats(self)]
 

@@ -19,8 +19,8 @@ from skgraded.writing import sentences, tables
 from skgraded.writing.columns import (
     Rows,
     group_rows,
-    is_in,
     list_rows,
+    names_in,
     select_rows,
     swap_systems,
 )
@@ -84,7 +84,7 @@ def rank_rows(comparison: Comparison, *, in_text: bool = False) -> Rows:
 
 def select_columns(comparison: Comparison, rows: Rows) -> dict[str, list[Any]]:
     """Return the columns for Markdown, LaTeX and pages, without uninformative columns."""
-    hidden = {name for name in rows if not is_in(name, "frame")} | {"ci_method"}
+    hidden = {"ci_method"}
     if comparison.baseline is not None:
         hidden.add("baseline")
     if comparison.segments is None:
@@ -93,7 +93,8 @@ def select_columns(comparison: Comparison, rows: Rows) -> dict[str, list[Any]]:
         hidden |= {"p_value", "p_adjusted", "min_detectable"}
     if not (rows["n_undefined"] > 0).any():  # nan: unknown
         hidden.add("n_undefined")
-    shown = {name: column.tolist() for name, column in rows.items() if name not in hidden}
+    names = [name for name in names_in("frame", rows) if name not in hidden]
+    shown = {name: rows[name].tolist() for name in names}
     for name in {"p_value", "p_adjusted"} - hidden:
         cells = zip(shown[name], rows["p_is_bound"], strict=True)
         shown[name] = [Bound(p) if is_bound else p for p, is_bound in cells]
@@ -202,11 +203,10 @@ class Leaderboard(Table):
         """Tabulate the means and ranks, with one row per measure and system.
 
         The pandas.DataFrame has the columns ``segment`` (with `by`), ``system``, ``measure``,
-        ``mean``, ``rank_low`` and ``rank_high``. The lowest plausible rank of a system is 1 plus the
-        number of significantly better systems. The highest is the number of systems minus the
-        number of significantly worse ones. The limits contain all true ranks together with the
-        probability `level` of the comparison only after the corrections "holm" and "bonferroni".
-        They are nan with a baseline and without a test.
+        ``mean``, ``rank_low`` (1 plus the number of significantly better systems) and ``rank_high``
+        (the number of systems minus the number of significantly worse ones). The ranks contain all
+        true ranks together with the probability `level` only after the corrections "holm" and
+        "bonferroni". They are nan with a baseline and without a test.
         """
         names = ["segment", "system", "measure", "mean", "rank_low", "rank_high"]
         if self.rows["segment"][0] is None:

@@ -90,35 +90,31 @@ def evaluate(
         Grades ≥ 0, where 0 means irrelevant. With `data`, the name of the grade column.
     y_score : array-like of shape (n,), str, list of str, or dict
         Scores of the system; higher scores rank first, and -inf means not retrieved. For several
-        systems, a dict that maps their names to scores. With `data`, the name of the score column,
-        or a list of column names, one per system, or a dict of column names.
+        systems, a dict of scores. With `data`, the name of the score column or, for several
+        systems, a list or a dict of names.
     qid : array-like of shape (n,), or str, optional
-        Query id of each row; rows may be in any order. With `data`, the name of the column.
-        Required unless `y_true` is Judgments or `group` is passed.
+        Query id of each row, in any order, or the name of the column. Required unless `y_true` is
+        Judgments or `group` is passed.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, instead of `qid`; ``group=[n]`` if all n rows form one query.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     sample_weight : array-like of shape (n,), or str, optional
-        Row weights; the weight of a query is the mean weight of its rows. With `data`, the name of
-        the weight column.
+        Row weights, or the name of the column; the weight of a query is the mean weight of its rows.
     clusters : array-like of shape (n,), or str, optional
-        Cluster of each row, the same for all rows of a query, if queries are not independent:
-        paraphrases of a topic, or queries of a user. Intervals and tests of `compare` then treat
-        the clusters as independent. With `data`, the name of the column.
+        Cluster of each row, or the name of the column, if queries are not independent, such as
+        paraphrases of a topic or queries of a user; the same for all rows of a query. Intervals and
+        tests of `compare` then treat the clusters as independent.
     unjudged_documents : {"irrelevant", "drop"}, optional
         How to handle unjudged documents, whose grades are NaN. Measures that accept NaN (`Judged`,
         `RBPResidual`, `Bpref`, `EDRC`) receive all rows. For the other measures, "irrelevant"
         replaces NaN with grade 0, "drop" removes the rows, and None raises an error.
     data : DataFrame, Arrow table, DuckDB relation, or dict of columns, optional
-        Table that contains the columns named in the other arguments: a frame of any library that
-        narwhals supports. A lazy frame computes only these columns.
+        Table that contains the named columns: a frame of any library that narwhals supports.
     document : str, optional
-        Name of the column of `data` with document ids. A query that contains a document twice is
-        then an error; otherwise, repeated rows are counted.
+        Name of the column of document ids. A query that contains a document twice is then an error.
     duplicates : {"raise", "drop"}, default="raise"
-        "drop" counts rows with the same query and document once if their grades, scores and weights
-        are equal; if they differ, an error is raised. `Evaluation.n_duplicates` is the number of
-        rows dropped.
+        "drop" counts equal rows with the same query and document once, as `Evaluation.n_duplicates`
+        reports; if they differ, an error is raised.
 
     Returns
     -------
@@ -126,18 +122,12 @@ def evaluate(
         A dict keyed by system if `y_score` is a list or a dict; it can be passed to `compare`. If
         documents are unjudged, `Evaluation.judged` contains the share of judged documents.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is invalid; the message names the argument, the row and the value.
-
     Warns
     -----
     UserWarning
-        If all grades are integers ≥ 1, as in star ratings, and at least two queries have several
-        distinct grades. Measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 means
-        irrelevant. Also if two arguments are pandas Series with the same row labels in a
-        different order, or if all of at least ten queries have only one row.
+        If all grades are integers ≥ 1, as in star ratings: pass ``y_true - 1`` if 1 means
+        irrelevant. Also if two arguments are pandas Series with the same row labels in a different
+        order, or if all of at least ten queries have only one row.
 
     See Also
     --------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import whole_number
+from skgraded._input.door import check_kind, check_weights, whole_number
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import segments_of
 from skgraded._input.words import check_names, object_array, plain_list, suggest_name
@@ -21,17 +21,16 @@ from skgraded.reports import pairing
 from skgraded.reports.report import (
     Report,
     as_query_ids,
-    check_kind,
     concatenate,
     evaluated_name,
     in_query_order,
     index_of,
     means_rows,
     means_text,
+    name_query,
     plain_numbers,
     read_field,
     read_fields,
-    read_weights,
 )
 from skgraded.stats.intervals import ConfidenceInterval, Rng, check_settings, mean_interval
 from skgraded.stats.rounding import subtract
@@ -54,13 +53,11 @@ LEVEL = 0.95  # confidence level of intervals in HTML pages and notebooks
 class Evaluation(Report):
     """Per-query values of measures, returned by `evaluate`.
 
-    The constructor also accepts lists and Series, which it converts to arrays. The index of a
-    pandas Series must contain the query ids, in any order, unless it is an unnamed RangeIndex or
-    the index of the Series `query_ids`; then, values are in the order of `query_ids`. Measures
-    without a mask in `undefined` have no undefined queries. Queries whose value is nan are left out
-    of the mean. A ValueError is raised if lengths differ, query ids are repeated, a value is
-    infinite, `undefined` contains a measure that `per_query` lacks, or weights are negative, nan,
-    infinite or all 0.
+    The constructor also accepts lists and Series. The index of a pandas Series must contain the
+    query ids, in any order, unless it is an unnamed RangeIndex or the index of the Series
+    `query_ids`; then, values are in the order of `query_ids`. Queries whose value is nan are left
+    out of the mean. A ValueError is raised if lengths differ, query ids are repeated, a value is
+    infinite, or weights are negative, nan, infinite or all 0.
 
     Attributes
     ----------
@@ -73,8 +70,7 @@ class Evaluation(Report):
     weights : ndarray of shape (n_queries,) or None
         Query weights for means and intervals.
     clusters : ndarray of shape (n_queries,) or None
-        Cluster of each query, such as the topic that it paraphrases. Intervals, and tests of
-        `compare`, then treat the clusters as independent, not the queries.
+        Cluster of each query; see `evaluate`.
     judged : dict of str to ndarray of shape (n_queries,), or None
         Share of judged documents among the first k, keyed by a name such as "Judged@10"; k is the
         cut-off of the first measure, or 10. None if every document is judged.
@@ -137,7 +133,10 @@ class Evaluation(Report):
             "undefined": {name: undefined.get(name, defined) for name in per_query},
         }
         if self.weights is not None:
-            fields["weights"] = read_weights(self.weights, *rows)
+            fields["weights"] = weights = read_field(self.weights, "weights", *rows)
+            if len(ids):
+                row_name = partial(name_query, ids)
+                check_weights(weights, len(ids), "query_ids", name="weights", row_name=row_name)
         if self.judged is not None:
             fields["judged"] = read_fields(self.judged, "judged", *rows)
         if self.unanswered is not None:
@@ -236,14 +235,13 @@ class Evaluation(Report):
         n_resamples : int, default=9999
             Number of bootstrap resamples, at least 100.
         rng : int or numpy.random.Generator, optional
-            Seed or random generator for the bootstrap. With a seed, the interval for a measure
-            does not depend on the other measures.
+            Seed or random generator for the bootstrap.
 
         Returns
         -------
         dict of str to ConfidenceInterval
-            Named tuples ``(low, high)`` keyed by measure name. Queries with value
-            nan or weight 0 are ignored. Both limits are nan for a single query.
+            Named tuples ``(low, high)`` keyed by measure name. Queries with value nan or weight 0
+            are ignored. Both limits are nan for a single query.
 
         References
         ----------
@@ -270,9 +268,8 @@ class Evaluation(Report):
     def concat(parts: Iterable[Evaluation]) -> Evaluation:
         """Concatenate evaluations of disjoint queries into an evaluation of all rows.
 
-        The result has no folds. If only some parts contain unjudged documents, `judged` is 1 for
-        the other parts. A ValueError is raised if two parts share a query, if the measures differ,
-        or if only some parts have weights.
+        The result has no folds. A ValueError is raised if two parts share a query, if the measures
+        differ, or if only some parts have weights or clusters.
 
         Examples
         --------
@@ -382,8 +379,7 @@ class Evaluation(Report):
         level : float, default=0.95
             Confidence level of the intervals, between 0 and 1.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
-            The segment of each query, in the order of `query_ids` or keyed by query id. Means and
-            intervals are then computed for each segment.
+            The segment of each query, in the order of `query_ids` or keyed by query id.
         method, n_resamples, rng
             As for `confidence_interval`, except that `rng` defaults to 0 for reproducibility.
 
@@ -391,8 +387,8 @@ class Evaluation(Report):
         -------
         pandas.DataFrame
             Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-            ``method``, ``n_queries`` (number of all queries), ``n_defined`` (number of queries in
-            the mean: those with a value and a weight above 0) and ``n_undefined``.
+            ``method``, ``n_queries``, ``n_defined`` (queries in the mean), ``n_clusters`` (with
+            clusters) and ``n_undefined``.
 
         Examples
         --------
@@ -659,8 +655,8 @@ class CrossEvaluation(Evaluation):
         """Tabulate the folds, one row per fold.
 
         The columns of the pandas.DataFrame are ``fold``, ``n_queries``, the mean of each measure,
-        ``fit_time``, ``score_time`` and, if a fold failed, ``error``. Do not compute intervals or
-        tests from these means: folds share most of their training data.
+        ``fit_time``, ``score_time`` and, if a fold failed, ``error``. These means are not
+        independent: folds share most of their training data.
         """
         tests = self.tests or Tests(np.arange(self.n_queries), self.fold, self.per_query)
         weights = None if self.weights is None else self.weights[tests.query]

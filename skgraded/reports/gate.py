@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skgraded._input.door import number_validator
-from skgraded.reports.pairing import refuse_unequal
+from skgraded.reports.pairing import are_unequal
 from skgraded.stats.outcomes import judge_outcomes
 from skgraded.writing.columns import Rows, list_rows
 from skgraded.writing.text import fixed, heading_of
@@ -27,22 +27,16 @@ def tabulate_outcomes(comparison: Comparison, max_loss: float) -> Rows:
     """
     if comparison.baseline is None:
         raise ValueError("outcomes requires a baseline: call compare with baseline=.")
-    refuse_unequal(comparison.weights, "Evaluate without sample_weight.")
-    if comparison.weights is None and comparison.is_weighted:  # Summaries
+    is_of_sums = comparison.per_query is None
+    if comparison.is_weighted and (is_of_sums or are_unequal(comparison.weights)):
         raise ValueError("outcomes requires equal weights: evaluate without sample_weight.")
     max_loss, rows = CHECK_MAX_LOSS(max_loss), comparison.rows
     n_units = rows.get("n_clusters", rows["n_defined"])
     judged = judge_outcomes(
         rows["difference"], rows["standard_error"], n_units, comparison.level, max_loss
     )
-    keys = {name: rows[name] for name in ("segment", "system", "measure", "difference")}
-    return {
-        **keys,
-        "low": judged.low,
-        "high": judged.high,
-        "outcome": judged.outcome,
-        "n_needed": judged.n_needed * (rows["n_defined"] / np.maximum(n_units, 1)),
-    }
+    judged["n_needed"] = judged["n_needed"] * (rows["n_defined"] / np.maximum(n_units, 1))
+    return {name: rows[name] for name in ("segment", "system", "measure", "difference")} | judged
 
 
 def describe_outcomes(outcomes: Rows) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.stats import agreement
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import Rng, check_settings
-from skgraded.stats.paired_tests import TESTS, draws_resamples
+from skgraded.stats.paired_tests import TESTS
 from skgraded.writing import tables
 
 if TYPE_CHECKING:
@@ -143,8 +144,7 @@ def compare_judges(
     y_judges : mapping of str to array-like of shape (n,), or DataFrame
         Grades ≥ 0 of each judge; NaN marks documents that the judge did not grade.
     y_scores : mapping of str to array-like of shape (n,), or DataFrame, optional
-        Scores of at least two systems; -inf means not retrieved. If None, only the grades are
-        compared.
+        Scores of at least two systems; if None, only the grades are compared.
     qid, group
         As for `evaluate`.
     truth : str, optional
@@ -167,18 +167,12 @@ def compare_judges(
     -------
     JudgeComparison
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the input is invalid, or if a judge and the truth did not grade a document in common.
-
     Warns
     -----
     UserWarning
         If a judge and the truth seem to use different scales: the highest grades differ by a factor
         of two or more, or one range of grades is the other, shifted by at least 1. Also if κ or τ_b
-        is nan; if two arguments are pandas objects with the same row labels in a different order;
-        and as in `compare`, under the grades of each judge.
+        is nan, and as in `evaluate` and `compare`.
 
     Notes
     -----
@@ -190,7 +184,7 @@ def compare_judges(
       Intervals are nan with a single query.
     - The intervals for κ and α are those of Korn and Graubard [2]_ for (1 - κ) / 2 and
       (1 - α) / 2, with the jackknife variance over queries, because the documents of a query are
-      not independent. If the judges never disagree, other queries may still have random grades.
+      not independent.
     - For each judge, `compare` tests all pairs of systems under the truth and under the judge, with
       one correction over all measures.
 
@@ -245,12 +239,7 @@ def compare_judges(
     if scores:
         is_seed = isinstance(rng, (int, np.integer))
         seed: Any = rng if is_seed else int(np.random.default_rng(rng).integers(2**63))
-        settings = {
-            "rng": seed if draws_resamples(test) else None,
-            "test": test,
-            "correction": correction,
-            "level": level,
-        }
+        settings = {"rng": seed, "test": test, "correction": correction, "level": level}
         boards = [
             {"judge": judge, "measure": name, **_compare_boards(*pair, name, n_resamples, seed)}
             for judge, pair in _compare_systems(
@@ -382,9 +371,8 @@ def _describe_scales(grades: Arrays) -> list[str]:
 def _count_grades(grades: np.ndarray, of_judges: Arrays) -> pandas.DataFrame:
     """Count the documents per pair of grades, given the sorted grades of the truth and a judge."""
     (truth, x), (judge, y) = of_judges.items()
-    n = len(grades)
-    pairs = np.searchsorted(grades, x) * n + np.searchsorted(grades, y)
-    counts = np.bincount(pairs, minlength=n * n).reshape(n, n)
+    counts = np.zeros((len(grades), len(grades)), dtype=np.intp)
+    np.add.at(counts, (np.searchsorted(grades, x), np.searchsorted(grades, y)), 1)
     frame = tables.frame(counts, index=grades.tolist(), columns=grades.tolist())
     return frame.rename_axis(index=truth, columns=judge)
 
@@ -406,10 +394,11 @@ def _compare_systems(
     """
     measures, unjudged = rule
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}
-    of_truth: dict[bytes, Comparison] = {}  # keyed by the mask of the shared queries
     boards = {}
 
-    def compare_under(name: str) -> Comparison:
+    @cache  # several judges may share the same queries with the truth
+    def compare_under(name: str, are_shared: bytes) -> Comparison:
+        is_row = np.frombuffer(are_shared, dtype=bool)[query]
         judgments = Judgments(grades[name][is_row], qid=query[is_row])
         evaluations = {
             system: evaluate_judgments(measures, judgments, y_score[is_row], unjudged)
@@ -418,11 +407,8 @@ def _compare_systems(
         return compare(evaluations, **settings)
 
     for judge in [name for name in grades if name != truth]:
-        is_shared = has_grades[truth] & has_grades[judge]
-        is_row, key = is_shared[query], is_shared.tobytes()
-        if key not in of_truth:
-            of_truth[key] = compare_under(truth)
-        boards[judge] = of_truth[key], compare_under(judge)
+        are_shared = (has_grades[truth] & has_grades[judge]).tobytes()
+        boards[judge] = compare_under(truth, are_shared), compare_under(judge, are_shared)
     return boards
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skgraded._input.door import number_validator
+from skgraded._input.door import check_kind, number_validator
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, plain_list
 from skgraded.reports import pairing
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import check_kind
 from skgraded.stats import prediction_powered as estimators
 from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING, ConfidenceInterval
 from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
@@ -39,8 +38,8 @@ class PredictionPowered:
     def confidence_interval(self, level: float | None = None) -> dict[str, ConfidenceInterval]:
         """Return Student's t interval for each mean, with n - 2 degrees of freedom.
 
-        The limits are nan if the standard error is 0, for example if all human values are equal.
-        The default for `level` is the level passed to `prediction_powered`.
+        The limits are nan if the standard error is 0. The default for `level` is the level passed
+        to `prediction_powered`.
         """
         level = self._level if level is None else CHECK_LEVEL(level)
         return {name: estimate.interval(level) for name, estimate in self._estimates.items()}
@@ -110,9 +109,9 @@ def prediction_powered(
 
     Raises
     ------
-    ValueError, TypeError
-        If there are fewer than 10 human-judged queries, the judge lacks one of them, the judge has
-        no further queries, the measures differ, a value is nan, or the weights are unequal.
+    ValueError
+        If there are fewer than 10 human-judged queries, the judge lacks one of them or has no
+        further queries, a value is nan, or the weights are unequal.
 
     Notes
     -----
@@ -175,15 +174,9 @@ def plan_judgments(
 
         - ``measure``, ``half_width``,
         - ``n_human_alone``, ``n_human_with_judge``: number of human-judged queries required without
-          and with the judge. The two numbers are equal if the judge does not help. They are nan,
-          with a UserWarning, if human judgments of all queries of `pilot_judge` would still give a
-          wider interval than `half_width`,
+          and with the judge; nan, with a UserWarning, if human judgments of all queries of
+          `pilot_judge` would still give a wider interval than `half_width`,
         - ``n_queries``: number of queries in `pilot_judge`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `prediction_powered`, or if `half_width` is not above 0.
 
     Examples
     --------

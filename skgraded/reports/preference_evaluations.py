@@ -58,14 +58,12 @@ def evaluate_preferences(
         stated, in each direction, without transitive closure, as in trec_eval's preference
         measures. A pair that is predicted both ways counts as not predicted.
     sample_weight : array-like of shape (n,), optional
-        Weights of the true pairs. A query's weight is the mean weight of its pairs.
+        Weights of the true pairs; the weight of a query is their mean.
 
     Returns
     -------
     Evaluation
-        Values for each query, in order of first appearance in `qid`. A query is undefined if its
-        true pairs do not determine the order of any two items; its value is the measure's
-        `undefined`.
+        A query is undefined if its true pairs do not determine the order of any two items.
 
     Warns
     -----
@@ -75,8 +73,8 @@ def evaluate_preferences(
 
     Raises
     ------
-    ValueError, TypeError
-        If the input is invalid, such as contradictory pairs or a query without a prediction.
+    ValueError
+        If pairs contradict each other, or a query has no prediction.
 
     Examples
     --------

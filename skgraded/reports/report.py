@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.atomic_files import return_or_write
-from skgraded._input.door import RowName, check_weights, column, replace_masked
+from skgraded._input.door import column, replace_masked
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
@@ -86,12 +86,6 @@ def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
     return name
 
 
-def check_kind(report: object, kind: type, name: str) -> None:
-    """Raise a TypeError if a report is not of this class."""
-    if not isinstance(report, kind):
-        raise TypeError(f"{name} must have the type {kind.__name__}; got {type(report).__name__}.")
-
-
 def concatenate(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Concatenate the arrays that have the same name."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -120,8 +114,8 @@ class Table:
         r"""Return the table as LaTeX text.
 
         Tables with more than 40 rows use longtable. The document requires
-        ``\usepackage{booktabs,longtable}``. A table may be wider than a line: without a caption and
-        with at most 40 rows, ``\resizebox{\linewidth}{!}{...}`` of graphicx shrinks it.
+        ``\usepackage{booktabs,longtable}``. ``\resizebox{\linewidth}{!}{...}`` of graphicx shrinks a
+        shorter table without a caption.
 
         Parameters
         ----------
@@ -132,13 +126,6 @@ class Table:
             Name for ``\ref``, such as "tab:means".
         digits : int, default=4
             Number of decimals. Small numbers that would be rounded to 0 are shown as 1.2e-06.
-
-        Raises
-        ------
-        ValueError
-            If `digits` is not an integer ≥ 0.
-        ImportError
-            If Jinja2 is not installed.
         """
         text = tables.latex(self._shown_in_latex(), caption=caption, label=label, digits=digits)
         return text + tables.latex_note(self._legend())
@@ -168,9 +155,8 @@ class Report(Table):
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".
 
-        If `path` is None, the text is returned. Names and query ids are written unchanged. A
-        spreadsheet can read those that begin with ``=``, ``+``, ``-`` or ``@`` as formulas, so
-        import the columns of unknown runs as text.
+        If `path` is None, the text is returned. A spreadsheet can read names and query ids that
+        begin with ``=``, ``+``, ``-`` or ``@`` as formulas: import these columns as text.
         """
         return tables.csv(self.to_frame(), path)
 
@@ -299,7 +285,7 @@ def read_field(
     row_labels: pandas.Index | None = None,
     dtype: type = float,
 ) -> np.ndarray:
-    """Convert values to an array in the order of the queries, with one element per query."""
+    """Convert values to an array in the order of the queries; numbers must be finite or nan."""
     values = in_query_order(values, name, query_ids, row_labels)
     try:
         array: np.ndarray = np.asarray(replace_masked(values), dtype=dtype)
@@ -309,24 +295,16 @@ def read_field(
         raise ValueError(
             f"{name} must have shape {query_ids.shape}, like query_ids; got {array.shape}."
         )
+    if dtype is float and np.isinf(array).any():
+        i = int(np.argmax(np.isinf(array)))
+        query = name_query(query_ids, i)
+        raise ValueError(f"{name} must not be infinite; got {array[i]} for {query}.")
     return array
 
 
-def read_weights(
-    weights: ArrayLike, query_ids: np.ndarray, row_labels: pandas.Index | None
-) -> np.ndarray:
-    """Convert the weights of the queries with `read_field`, and check them."""
-    array = read_field(weights, "weights", query_ids, row_labels)
-    if len(array):
-        check_weights(
-            array, len(array), "query_ids", name="weights", row_name=query_namer(query_ids)
-        )
-    return array
-
-
-def query_namer(query_ids: np.ndarray) -> RowName:
-    """Return a function from the position of a query to its name in messages."""
-    return lambda i: f"query {plain_list(query_ids[[i]])[0]!r}"
+def name_query(query_ids: np.ndarray, i: int) -> str:
+    """Return the name of a query in messages."""
+    return f"query {plain_list(query_ids[[i]])[0]!r}"
 
 
 def read_fields(
@@ -336,18 +314,13 @@ def read_fields(
     row_labels: pandas.Index | None,
     dtype: type = float,
 ) -> dict[str, np.ndarray]:
-    """Convert each value of a dict with `read_field`; numbers must be finite or nan."""
+    """Convert each value of a dict with `read_field`."""
     if not hasattr(fields, "items"):
         raise TypeError(
             f"{name} must be a dict of arrays keyed by measure name, such as {{'credit': values}}; "
             f"got {type(fields).__name__}."
         )
-    arrays = {}
-    for key, values in fields.items():
-        of_key = f"{name}[{key!r}]"
-        arrays[key] = array = read_field(values, of_key, query_ids, row_labels, dtype)
-        if dtype is float and np.isinf(array).any():
-            i = int(np.argmax(np.isinf(array)))
-            query = query_namer(query_ids)(i)
-            raise ValueError(f"{of_key} must be finite or nan; got {array[i]} for {query}.")
-    return arrays
+    return {
+        key: read_field(values, f"{name}[{key!r}]", query_ids, row_labels, dtype)
+        for key, values in fields.items()
+    }

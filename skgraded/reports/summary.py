@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from skgraded._input.door import number_validator, whole_number
+from skgraded._input.door import check_kind, number_validator, whole_number
 from skgraded._input.segments import Segments
 from skgraded._input.words import find_lowest_ids, object_array, order_of, plain_list
 from skgraded.measures import Measure
@@ -21,7 +21,6 @@ from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import has_unequal_weights, refuse_clusters, refuse_different_parts
 from skgraded.reports.report import (
     Report,
-    check_kind,
     evaluated_name,
     means_rows,
     means_text,

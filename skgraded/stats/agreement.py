@@ -1,7 +1,6 @@
 """Agreement of two judges on grades and on rankings of systems, with uncertainty over queries."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +33,7 @@ def agreement(
     """
     query = np.unique(query, return_inverse=True)[1]
     both = np.concatenate([truth, judge])
-    settings = level, cache(lambda: effective_queries(both, query))
+    settings = level, both, query
     if is_ordinal and len(query):
         table = GradePairs(truth, judge, query)
         kappa, kappa_interval = jackknife(table.kappa, table.total, table.without_each, *settings)
@@ -77,12 +76,13 @@ def jackknife(
     total: np.ndarray,
     without_each: Callable[[], Iterator[Any]],
     level: float,
-    n_effective: Callable[[], float],
+    grades: np.ndarray,
+    query: np.ndarray,
 ) -> tuple[float, ConfidenceInterval]:
     """Compute a statistic from -1 to 1 and its interval over queries.
 
-    `without_each` yields arrays of sums; each sum is over all queries except one. `n_effective`
-    returns the effective number of queries, which is used if the jackknife finds no variance.
+    `without_each` yields arrays of sums; each sum is over all queries except one. If the jackknife
+    finds no variance, the effective number of queries is used.
     """
     from scipy.special import ndtri
 
@@ -94,7 +94,7 @@ def jackknife(
     squares = (values - values.mean()) ** 2
     variance = (n - 1) / n * squares.sum()
     if variance <= ROUNDING**2 or abs(estimate) == 1:
-        return estimate, exact_interval(estimate, 2 * n_effective(), level)
+        return estimate, exact_interval(estimate, 2 * effective_queries(grades, query), level)
     kurtosis = n * np.sum(squares**2) / squares.sum() ** 2
     degrees = 2 * n / max(kurtosis - 1, 2 * n / (n - 1))  # Satterthwaite; at most n - 1
     ratio = ndtri((1 + level) / 2) / t_reach(degrees + 1, level)

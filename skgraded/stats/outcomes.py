@@ -2,21 +2,11 @@
 
 import math
 from bisect import bisect_left
-from typing import NamedTuple
 
 import numpy as np
 
 WORSE, NOT_WORSE, UNDECIDED = "worse", "not worse", "undecided"
 MOST = 10**12  # units; more are never needed in practice
-
-
-class Outcomes(NamedTuple):
-    """One-sided limits of mean differences, and the outcome of each row."""
-
-    low: np.ndarray
-    high: np.ndarray
-    outcome: np.ndarray
-    n_needed: np.ndarray  # smallest number of units with an outcome, all else equal; nan if none
 
 
 def judge_outcomes(
@@ -25,8 +15,11 @@ def judge_outcomes(
     n_units: np.ndarray,
     level: float,
     max_loss: float,
-) -> Outcomes:
+) -> dict[str, np.ndarray]:
     """Compare differences (system minus baseline) with the largest acceptable loss.
+
+    Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``, the
+    smallest number of units with an outcome, all else equal, or nan if there is none.
 
     Each limit has the confidence `level` with Bonferroni's correction over all rows, so that all
     outcomes are right together with this probability. A standard error of 0 means that all
@@ -45,7 +38,7 @@ def judge_outcomes(
     deviations = standard_error * np.sqrt(n_units)
     rows = zip(difference.tolist(), deviations.tolist(), strict=True)
     n_needed = np.array([_count_needed(*row, error, max_loss) for row in rows])
-    return Outcomes(low, high, outcome, n_needed)
+    return {"low": low, "high": high, "outcome": outcome, "n_needed": n_needed}
 
 
 def _count_needed(difference: float, deviation: float, error: float, max_loss: float) -> float:

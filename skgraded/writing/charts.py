@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skgraded.writing.columns import list_rows, select_rows
-from skgraded.writing.text import interval_text, shortened, signed
+from skgraded.writing.text import difference_text, shortened, signed
 
 MAX_INTERVALS = 24  # maximum number of intervals on one axis
 
@@ -24,18 +24,18 @@ def forest(
     ticks, digits = _ticks(float(ends.min(initial=0)), float(ends.max(initial=0)))
     margin = 0.08 * (ticks[-1] - ticks[0])  # space for half a label at each end
     low, high = ticks[0] - margin, ticks[-1] + margin
-    drawn = []
+    drawn, short = [], {name: shortened(name) for name in letters}
     for row in list_rows(rows):
-        pair, interval = (row["system"], row["baseline"]), (row["ci_low"], row["ci_high"])
+        pair = row["system"], row["baseline"]
         drawn.append(
             {
                 "letters": " − ".join(letters[name] for name in pair),
-                "name": " − ".join(map(shortened, pair)),
+                "name": " − ".join(short[name] for name in pair),
                 "full": " − ".join(pair),
                 "at": _percent(row["difference"], low, high),
-                "ends": [_percent(limit, low, high) for limit in interval],
+                "ends": [_percent(row[name], low, high) for name in ("ci_low", "ci_high")],
                 "is_open": is_tested and not row["is_significant"],
-                "text": f"{signed(row['difference'])} ({interval_text(interval)})",
+                "text": difference_text(row),
             }
         )
     labels = [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks]

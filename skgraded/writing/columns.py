@@ -4,7 +4,7 @@ A `Comparison` holds every column of its rows. Frames, CSV and Markdown contain 
 pages, then the command and LaTeX.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -56,10 +56,14 @@ COLUMNS = {
 }
 
 
-def is_in(name: str, output: str) -> bool:
-    """Return whether one of the `OUTPUTS` includes a column; unknown columns are only in frames."""
-    narrowest = COLUMNS[name].narrowest if name in COLUMNS else "frame"
-    return OUTPUTS.index(output) <= OUTPUTS.index(narrowest)
+def names_in(output: str, names: Iterable[str]) -> list[str]:
+    """Return the columns that one of the `OUTPUTS` includes; unknown columns are only in frames."""
+    narrower = OUTPUTS[OUTPUTS.index(output) :]
+    return [
+        name
+        for name in names
+        if (COLUMNS[name].narrowest if name in COLUMNS else "frame") in narrower
+    ]
 
 
 def select_rows(
@@ -99,7 +103,7 @@ def list_rows(rows: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
 
 def fitting(table: Any, output: str) -> dict[str, list[Any]]:
     """Return the columns that one of the `OUTPUTS` has space for, in the order of `COLUMNS`."""
-    return {name: list(table[name]) for name in COLUMNS if name in table and is_in(name, output)}
+    return {name: list(table[name]) for name in names_in(output, COLUMNS) if name in table}
 
 
 class PageTable(NamedTuple):
@@ -116,8 +120,8 @@ class PageTable(NamedTuple):
     def of(cls, table: Any, caption: str) -> Self:
         """Create a table from those columns of a frame, or of a dict, that pages include."""
         columns, cells = [], []
-        for name in table:
-            if name == "ci_high" or not is_in(name, "page"):  # ci_high is shown with ci_low
+        for name in names_in("page", table):
+            if name == "ci_high":  # shown with ci_low
                 continue
             heading, kind, *_ = COLUMNS[name]
             values = list(table[name])

@@ -117,7 +117,7 @@ def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> s
     if not is_known:
         return f"{claim}: too few queries with a value."
     means = f"{text.fixed(row['mean'])} against {text.fixed(row['baseline_mean'])}"
-    interval = text.level_interval((row["ci_low"], row["ci_high"]), level)
+    difference = text.difference_text(row, level)
     p = ""
     if is_tested:
         p = row["p_adjusted"]
@@ -131,9 +131,7 @@ def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> s
         ]
     )
     queries = count_queries(row["n_defined"], row.get("n_clusters"))
-    texts = [
-        f"{claim}: {means}, {text.signed(row['difference'])}{interval}{p}; {outcomes} over {queries}."
-    ]
+    texts = [f"{claim}: {means}, {difference}{p}; {outcomes} over {queries}."]
     if is_tested and not row["is_significant"] and row["ci_low"] < row["ci_high"]:
         smallest = row["min_detectable"]
         detectable = "no difference is detectable at 80 % power."

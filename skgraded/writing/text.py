@@ -94,11 +94,13 @@ def interval_text(ends: tuple[float, float]) -> str:
     return f"{fixed(low)} to {fixed(high)}"
 
 
-def level_interval(ends: tuple[float, float], level: float) -> str:
-    """Format an interval in parentheses after its estimate; return "" if it is unknown."""
-    if math.isnan(ends[0]):
-        return ""
-    return f" ({percent_text(level)} interval {interval_text(ends)})"
+def difference_text(row: Mapping[str, Any], level: float | None = None) -> str:
+    """Format a difference and its interval; with a level, an unknown interval is left out."""
+    text, interval = signed(row["difference"]), interval_text((row["ci_low"], row["ci_high"]))
+    if level is None:
+        return f"{text} ({interval})"
+    is_known = not math.isnan(row["ci_low"])
+    return f"{text} ({percent_text(level)} interval {interval})" if is_known else text
 
 
 def p_text(p: float | Bound) -> str:
