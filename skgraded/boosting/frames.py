@@ -39,3 +39,17 @@ def find_pipeline_input(X: Any) -> Any:
                 passed = outer
         frame = frame.f_back
     return passed
+
+
+def find_cross_validated(splitter: object) -> Any:
+    """Return the estimator that a function of scikit-learn cross-validates with a splitter, or None.
+
+    These functions call the splitter with X, but do not pass the estimator.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        is_of_sklearn = str(frame.f_globals.get("__name__")).startswith("sklearn.")
+        if is_of_sklearn and frame.f_locals.get("cv") is splitter:
+            return frame.f_locals.get("base_estimator", frame.f_locals.get("estimator"))
+        frame = frame.f_back
+    return None

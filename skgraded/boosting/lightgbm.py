@@ -35,8 +35,6 @@ WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective m
     "xendcg_mart",
 )
 
-LONGEST_QUERY = 10_000  # maximum number of rows of a query for LightGBM's lambdarank
-
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
@@ -126,15 +124,6 @@ class _LGBMAdapter(BoosterAdapter):
         elif callable(self._objective) and self.query_argument and not self._has_metric:
             model.set_params(metric="None")
         return model, grades
-
-    def _make_fit_arguments(self, rows: Rows) -> dict[str, Any]:
-        longest = 0 if rows.sizes is None else rows.sizes.max()
-        if longest > LONGEST_QUERY and self._objective == "lambdarank":
-            raise ValueError(
-                f"A query has {longest} rows, but LightGBM's lambdarank accepts at most "
-                f"{LONGEST_QUERY}: use LGBMRanker(objective=skgraded.lightgbm.objective('ndcg'))."
-            )
-        return super()._make_fit_arguments(rows)
 
     def _fit_stopped(
         self,

@@ -169,7 +169,8 @@ class QuerySource:
         if self.column is not None:
             position = self.column.find_position(table)
         elif isinstance(key, str):
-            tables.refuse_unknown({key: self.name} if names.count(key) > 1 else (), names, "X: ")
+            if names.count(key) > 1:
+                tables.refuse_unknown({key: self.name}, names, "X: ")
             position = names.index(key) if key in names else None
         else:
             n_columns = table.shape[1]
@@ -284,7 +285,9 @@ def locate_columns(
 ) -> list[TableColumn]:
     """Return the columns among the sources, except those that an estimator names for its own fit."""
     columns = [column for column in (source.locate(table) for source in sources) if column]
-    named = set(list_named_columns(unless_named_by)) if columns else set()
+    if not columns or unless_named_by is None:
+        return columns
+    named = set(list_named_columns(unless_named_by))
     return [
         column
         for column in columns

@@ -299,7 +299,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_features_in_, names = rows.X.shape[1], column_names(rows.X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        rows_val, ids_val = None, np.array([])
+        rows_val, ids_val = None, np.array([], dtype=np.int64)
         if validation:
             check_row_labels(validation)
             group_val = validation.get("group_val")
@@ -552,9 +552,10 @@ def _refuse_splits_of_rows(estimator: object) -> None:
 
 def _refuse_grades(grades: np.ndarray, adapter: Adapter, name: str) -> None:
     """Raise a ValueError for grades that the estimator does not accept."""
-    if adapter.grade_limit is None:
+    grade_limit = adapter.grade_limit
+    if grade_limit is None:
         return
-    highest, advice = adapter.grade_limit
+    highest, advice = grade_limit
     refused = (grades < 0) | (grades > highest) | (grades != np.floor(grades))
     if refused.any():
         row, limit = int(np.argmax(refused)), f" ≤ {highest}" if np.isfinite(highest) else ""

@@ -32,6 +32,13 @@ Scored: TypeAlias = str | Measure | Iterable[str | Measure] | Mapping[str, str |
 ResponseMethod: TypeAlias = str | list[str] | None
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
 MANTISSA_DECIMALS = 10  # decimals to round to; relative rounding errors are usually below 1e-13
+MISSING_WEIGHTS = (
+    "The ranker was fitted with sample_weight, but the scorer received no weights, so all "
+    "queries have the same weight in the score. With routing, pass sample_weight after "
+    "scorer.set_score_request(sample_weight=True); without, cross_evaluate and "
+    "RacingSearchCV weight both. If the score should not be weighted, use "
+    "scorer.set_score_request(sample_weight=False)."
+)
 SHARED = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
     "ranker was fitted on. Either the split divides queries, and the score is wrong (too high, "
@@ -138,7 +145,9 @@ class RankingScorer:
         )
         warn_of_row_ids(judgments.sizes)
         if sample_weight is None and self._request.score.requests["sample_weight"] is not False:
-            _warn_of_missing_weights(estimator)
+            inside = [inner for inner, _ in list_estimators(estimator)]
+            if any(getattr(inner, "_is_weighted", False) for inner in inside):
+                warn_user(MISSING_WEIGHTS)
         scores = scores_of(judgments, score_documents(estimator, X, self._response_method))
         means = compute_means(list(self._measures.values()), judgments, scores)
         return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
@@ -184,18 +193,6 @@ def name_measures(measure: Scored) -> dict[str, Measure]:
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
-
-
-def _warn_of_missing_weights(estimator: object) -> None:
-    """Warn if a QueryRanker was fitted with weights, because the scorer received none."""
-    if any(getattr(inner, "_is_weighted", False) for inner, _ in list_estimators(estimator)):
-        warn_user(
-            "The ranker was fitted with sample_weight, but the scorer received no weights, so all "
-            "queries have the same weight in the score. With routing, pass sample_weight after "
-            "scorer.set_score_request(sample_weight=True); without, cross_evaluate and "
-            "RacingSearchCV weight both. If the score should not be weighted, use "
-            "scorer.set_score_request(sample_weight=False)."
-        )
 
 
 # Queries to score --------------------------------------------------------------------------------
@@ -307,7 +304,8 @@ def _make_keys(ids: np.ndarray) -> np.ndarray:
     """Return a hash of each id, the same in all processes and for numbers of different types."""
     from pandas.util import hash_array
 
-    return hash_array(hash_ids(ids))  # `hash_ids` returns integers unchanged
+    # `hash_ids` returns integers unchanged.
+    return hash_array(ids if ids.dtype.kind == "i" else hash_ids(ids))
 
 
 # Scores of documents -----------------------------------------------------------------------------

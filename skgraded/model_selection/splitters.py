@@ -8,9 +8,16 @@ from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeS
 
 from skgraded._input.door import whole_number
 from skgraded._input.queries import QueryIds, make_sortable, query_codes
-from skgraded._input.tables import Features
+from skgraded._input.tables import Features, as_table
 from skgraded._input.words import is_missing, plain
-from skgraded.model_selection.query_source import QuerySource, Source
+from skgraded.boosting.frames import find_cross_validated
+from skgraded.model_selection.query_source import (
+    QuerySource,
+    Source,
+    list_estimators,
+    locate_columns,
+)
+from skgraded.model_selection.ranker import QueryRanker
 
 
 class _QuerySplitter(BaseCrossValidator):
@@ -28,12 +35,27 @@ class _QuerySplitter(BaseCrossValidator):
         `y` is ignored, and so is `groups`, the query of each row, if the splitter has a `qid`.
         """
         units, splitter = self._read_units(X, groups), self._make_splitter()
+        self._refuse_features(X)
         if isinstance(splitter, GroupKFold):
             yield from splitter.split(units, groups=units)
             return
         values, codes = np.unique(units, return_inverse=True)
         for train, test in splitter.split(values):
             yield np.flatnonzero(np.isin(codes, train)), np.flatnonzero(np.isin(codes, test))
+
+    def _refuse_features(self, X: Features) -> None:
+        """Raise a ValueError if scikit-learn trains a QueryRanker on the columns of the splitter."""
+        inside = [inner for inner, _ in list_estimators(find_cross_validated(self))]
+        if any(hasattr(inner, "steps") for inner in inside):
+            return  # the steps of a pipeline may remove the columns
+        for ranker in [inner for inner in inside if isinstance(inner, QueryRanker)]:
+            sources = QuerySource.of_splitter(self)
+            for column in locate_columns(as_table(X), sources, unless_named_by=ranker):
+                key = column.position if column.name is None else column.name
+                raise ValueError(
+                    f"cv names the column {key!r} of X, which QueryRanker would use as a feature: "
+                    f"pass drop=[{key!r}] to QueryRanker."
+                )
 
 
 class QueryKFold(_QuerySplitter):

@@ -235,14 +235,6 @@ ROWS = [
     ),
     # Adapters name the model that the user passed
     (
-        "lambdarank: a long query",
-        lambda: sg.QueryRanker(LGBMRanker()).fit(
-            np.ones((10_001, 1)), np.ones(10_001), group=[10_001]
-        ),
-        ValueError,
-        r"has 10001 rows, but LightGBM's lambdarank accepts at most 10000: use .*objective\('ndcg'\)",
-    ),
-    (
         "pipeline: fractional grades",
         lambda: fitted(make_pipeline(StandardScaler(), LGBMRanker()), y=Y / 2),
         ValueError,

@@ -236,6 +236,18 @@ def test_a_stack_and_early_stopping_may_name_the_columns_of_the_splitter():
     assert search.best_estimator_.n_features_in_ == 3
 
 
+@pytest.mark.parametrize("qid", ["query", None])
+def test_searches_of_scikit_learn_refuse_to_train_a_ranker_on_the_columns_of_the_splitter(qid):
+    frame, column = KINDS["pandas"][0], "day" if qid else "query"
+    ranker = sg.QueryRanker(NeverFitted(), qid=qid)
+    search = GridSearchCV(ranker, {"qid": [qid]}, cv=BY_DAY, scoring=SCORER)
+    for call in (search.fit, lambda X, y: cross_val_score(ranker, X, y, cv=BY_DAY)):
+        with pytest.raises(ValueError, match=rf"column '{column}' .* pass drop=\['{column}'\] to"):
+            call(frame, Y)
+    ranker.set_params(estimator=Ridge(), qid="query", drop=["day"])
+    assert search.set_params(param_grid={}).fit(frame, Y).best_estimator_.n_features_in_ == 3
+
+
 def test_a_position_that_a_removed_column_would_shift_is_an_error():
     by_day = QueryTimeSeriesSplit(2, time=-1, qid=1)
     settings = {"param_grid": {}, "cv": QueryKFold(2, 1), "scoring": SCORER}
