@@ -151,9 +151,7 @@ class TauAP(_Correlation, Tied):
 
     Parameters
     ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    undefined, ties
         As in `AP`.
 
     Examples

@@ -75,7 +75,7 @@ class DCG(_Discounted):
     r"""Discounted cumulative gain (Järvelin & Kekäläinen 2002), without normalization.
 
     DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. Values can exceed 1.
-    A query with no grade > 0 has DCG 0,.
+    A query with no grade > 0 has DCG 0.
 
     Parameters
     ----------
@@ -138,9 +138,7 @@ class NDCG(_Normalized):
     k : int or "mean", optional
         The cut-off; None: all ranks. "mean": the mean of NDCG@n over n = 1..N, where N is the
         number of documents of the query (MeanNDCG in LETOR, table 2 of the paper).
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    undefined, ties
         As in `AP`.
     gain : {"exp2", "linear"} or callable, default="exp2"
         "linear": the grade r itself; "exp2": 2^r - 1. A callable receives an array of grades;
@@ -173,9 +171,7 @@ class NDCNG(Scaled, _Normalized):
     ----------
     k : int or "mean", optional
         The same as for `NDCG`; "mean" is the mean of NDCNG@n over n.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    undefined, ties
         As in `AP`.
     gain : {"exp2", "linear"} or callable, default="exp2"
         As in `NDCG`; a callable receives normalized grades.

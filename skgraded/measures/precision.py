@@ -107,13 +107,7 @@ class MuAP(_Averaged, grades.Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        As in `AP`.
-    divisor : {"min", "relevant"}, default="min"
+    k, undefined, ties, divisor
         As in `AP`.
 
     Examples
@@ -146,11 +140,7 @@ class GAP(grades.Gained):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    k, undefined, ties
         As in `AP`.
     gain : {"exp2", "linear"} or callable, default="linear"
         As in `NDCG`; a callable must return 0 for grade 0.
@@ -184,11 +174,7 @@ class QMeasure(grades.Gained):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    k, undefined, ties
         As in `AP`.
     beta : float, default=1
         Weight β ≥ 0 of gains relative to counts of relevant documents.
@@ -269,14 +255,8 @@ class Precision(_DefinedAsZero, grades.Thresholded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
+    k, undefined, ties, threshold
         As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -297,14 +277,8 @@ class Recall(grades.Thresholded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
+    k, undefined, ties, threshold
         As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -328,14 +302,8 @@ class RR(grades.Thresholded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
+    k, undefined, ties, threshold
         As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -360,14 +328,8 @@ class Success(_DefinedAsZero, grades.Thresholded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
+    k, undefined, ties, threshold
         As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -392,12 +354,8 @@ class RPrecision(grades.Relevance, Tied):
 
     Parameters
     ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
+    undefined, ties, threshold
         As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -432,10 +390,8 @@ class InterpolatedPrecision(grades.Relevance):
     ----------
     recall : float, default=0
         Recall ρ, from 0 to 1.
-    undefined : {0.0, 1.0, nan}, default=0.0
+    undefined, threshold
         As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
     ties : {"worst", "best", "ordinal"}, default="worst"
         How documents with equal scores are ordered: by ascending or descending grade, or in row
         order. The expectation over all orders would take too long to compute.
@@ -471,10 +427,8 @@ class SetPrecision(_DefinedAsZero):
 
     Parameters
     ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
+    undefined, threshold
         As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -495,10 +449,8 @@ class SetRecall(grades.Relevance):
 
     Parameters
     ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
+    undefined, threshold
         As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -520,10 +472,8 @@ class SetF(grades.Relevance):
 
     Parameters
     ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
+    undefined, threshold
         As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
     beta : float, default=1
         Weight β ≥ 0 of recall relative to precision.
 
@@ -641,12 +591,8 @@ class Bpref(grades.Relevance, Tied):
 
     Parameters
     ----------
-    undefined : {0.0, 1.0, nan}, default=0.0
+    undefined, ties, threshold
         As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        As in `AP`.
-    threshold : float, optional
-        The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 
     Examples
     --------
@@ -685,11 +631,7 @@ class GeneralizedPrecision(grades.Scaled, grades.Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    k, undefined, ties
         As in `AP`.
     max_grade : float, optional
         As in `ERR`.
@@ -714,11 +656,7 @@ class GeneralizedRecall(grades.Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    k, undefined, ties
         As in `AP`.
 
     Examples

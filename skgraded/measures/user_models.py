@@ -30,11 +30,7 @@ class ERR(Scaled, Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    k, undefined, ties
         As in `AP`.
     max_grade : float, optional
         The highest grade of the scale: a number for the entire data set, or None for the
@@ -62,11 +58,7 @@ class NERR(Scaled, Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    k, undefined, ties
         As in `AP`.
     max_grade : float, optional
         As in `ERR`.
@@ -107,11 +99,7 @@ class RBP(Scaled, _Persistent, Graded):
 
     Parameters
     ----------
-    k : int, optional
-        The cut-off; None: all ranks.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    k, undefined, ties
         As in `AP`.
     persistence : float, default=0.8
         Probability φ of continuing to the next rank, with 0 ≤ φ < 1. Moffat and Zobel use 0.5
@@ -140,7 +128,7 @@ class RBPResidual(_Persistent):
     The residual is (1 - φ) Σ φ^(i-1) over ranks i ≤ k with unjudged documents (grade NaN), plus
     φ^min(k, n) for all lower ranks, where n is the number of retrieved documents (Moffat & Zobel
     2008, section 3.3). It bounds the increase of `RBP` with the same φ and with `max_grade` = the
-    highest grade of the scale. It is defined for every query,.
+    highest grade of the scale. It is defined for every query.
 
     Parameters
     ----------
@@ -221,9 +209,7 @@ class Compat(Tied):
     ----------
     persistence : float, default=0.95
         As in `RBP`.
-    undefined : {0.0, 1.0, nan}, default=0.0
-        As in `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
+    undefined, ties
         As in `AP`.
 
     Examples
