@@ -93,9 +93,8 @@ class Judgments:
     Raises
     ------
     ValueError, TypeError
-        If lengths differ, a grade is infinite, a query id is missing or contains a lone
-        surrogate, the group sizes do not add up to the number of rows, or weights are negative or
-        all zero.
+        If lengths differ, a grade is infinite, a query id is missing, the group sizes do not add
+        up to the number of rows, or weights are negative or all zero.
 
     Warns
     -----

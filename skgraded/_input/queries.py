@@ -15,13 +15,11 @@ from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.needs import is_installed
 from skgraded._input.user_warnings import warn_of_input
 from skgraded._input.words import (
-    are_utf8,
     is_missing,
     object_array,
     order_of,
     plain,
     plain_list,
-    refuse_unwritable,
 )
 from skgraded._kernels import layout
 
@@ -81,8 +79,6 @@ def _number_blocks(
         heads = layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_whole else ids)
     codes, queries, *rest = _number(ids if heads is None else ids[heads], name, heads)
     if categories is not None:
-        for code in queries.tolist():
-            refuse_unwritable(categories[code], name)
         queries = object_array([categories[code] for code in queries.tolist()])
     return len(ids), heads, codes, queries, *rest
 
@@ -255,10 +251,7 @@ def _number(
     if isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str):
         texts = read_strings(ids)
     if texts is not None:
-        numbered = texts.numbered()
-        if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1]):
-            refuse_unwritable(tuple(numbered[1]), name)
-        return numbered
+        return texts.numbered()
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name, row_of)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
@@ -408,10 +401,8 @@ def _hash_codes(
                 "for composite ids."
             ) from None
         if code is None:
-            if type(query) is not int:
-                if is_missing(query):
-                    raise missing_id(name, row_of(i), query)
-                refuse_unwritable(query, f"{name} in row {row_of(i)}")
+            if is_missing(query):
+                raise missing_id(name, row_of(i), query)
             code = numbers_of[query] = len(numbers_of)
         codes[i] = code
     return codes, object_array(list(numbers_of))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import is_missing, plain_list, refuse_unwritable
+from skgraded._input.words import is_missing, plain_list
 
 MOST = 100  # maximum number of segments; all pairs of segments are compared
 
@@ -52,7 +52,6 @@ def segments_of(
     ids = plain_list(query_ids)
     positions: dict[Any, list[int]] = {}
     for i, (query, segment) in enumerate(zip(ids, _read_segments(ids, by), strict=True)):
-        refuse_unwritable(segment, "Argument 'by'")
         if is_missing(segment):
             raise ValueError(
                 f"Argument 'by' has no segment for query {query!r}: the value is {segment!r}."

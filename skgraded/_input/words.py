@@ -4,7 +4,6 @@ import difflib
 import heapq
 import numbers
 import re
-import reprlib
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
@@ -73,21 +72,11 @@ def object_array(values: Sequence[Any]) -> np.ndarray:
     return array
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def are_utf8(texts: Iterable[str]) -> bool:
-    """Return whether UTF-8 can encode all texts; it cannot encode lone surrogates."""
-    text = "".join(texts)
-    return text.isascii() or not _SURROGATE.search(text)
-
-
 def check_names(names: Iterable[Any], argument: str) -> None:
-    """Raise an error unless all names in an argument are strings that can be written."""
+    """Raise a TypeError unless all names in an argument are strings."""
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
-        refuse_unwritable(name, f"A name in {argument}")
 
 
 def refuse_repeated(names: Sequence[Any], argument: str) -> None:
@@ -97,18 +86,6 @@ def refuse_repeated(names: Sequence[Any], argument: str) -> None:
             raise ValueError(
                 f"{argument} contains {name!r} {names.count(name)} times: pass it once."
             )
-
-
-def refuse_unwritable(value: object, where: str) -> None:
-    """Raise a ValueError if a text, or a text in a tuple, cannot be encoded in files."""
-    if isinstance(value, tuple):
-        for element in value:
-            refuse_unwritable(element, where)
-    elif isinstance(value, str) and not are_utf8([value]):
-        raise ValueError(
-            f"{where} contains {reprlib.repr(value)}: remove lone surrogates, which UTF-8 cannot "
-            "encode."
-        )
 
 
 # Control characters (except tab and newline), text direction marks and lone surrogates.

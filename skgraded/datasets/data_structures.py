@@ -14,7 +14,6 @@ from skgraded._input import door
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import list_column_names, refuse_unknown
 from skgraded._input.words import (
-    are_utf8,
     object_array,
     plain,
     plain_list,
@@ -170,7 +169,7 @@ def _read_documents(
         if hasattr(documents, method):
             texts = getattr(documents, method)()
             break
-    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str} and are_utf8(texts):
+    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str}:
         refuse_missing_ids(texts, name)
         return door.as_array(object_array(texts), name, n, str(expected))
     codes, ids = query_codes(documents, n, expected, name)

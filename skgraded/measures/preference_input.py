@@ -9,7 +9,7 @@ import numpy as np
 from skgraded._input.door import replace_masked
 from skgraded._input.queries import QueryIds, query_codes, refuse_inexact
 from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
-from skgraded._input.words import is_missing, plain_list, refuse_unwritable
+from skgraded._input.words import is_missing, plain_list
 
 Prior: TypeAlias = float | Callable[[Any, Any], float]  # of an item v, and of an item w
 Pair: TypeAlias = tuple[Hashable, Hashable]  # (preferred, other)
@@ -161,7 +161,6 @@ def _check_item(item: Hashable, where: str, seen: dict[Hashable, Any]) -> None:
         raise TypeError(
             f"Argument {where} contains {item!r}, which is not hashable: pass a tuple instead."
         ) from None
-    refuse_unwritable(item, f"Argument {where}")
     if is_missing(item):
         raise ValueError(f"Argument {where} contains a missing value ({item!r}): remove it.")
     if isinstance(item, (float, np.floating)):

@@ -31,12 +31,6 @@ COMPARE = [
     ("one system", lambda: sg.compare({"a": ABC}), T, "evaluations must be a mapping of at"),
     ("a list", lambda: sg.compare([ABC, ABC]), T, "evaluations must be a mapping .*got "),
     ("another name", lambda: sg.compare({"a": ABC, 1: ABC}), T, "must be strings; got 1"),
-    (
-        "a lone surrogate",
-        lambda: sg.compare({"a": ABC, "\ud800": ABC}),
-        V,
-        r"^A name in evaluations contains '\\ud800': remove lone surrogates, which UTF-8 cannot",
-    ),
     ("no Evaluation", lambda: compared([0.5, 1]), T, r"evaluations\['b'\] must have the type Eval"),
     (
         "fewer queries",
@@ -230,11 +224,6 @@ SEGMENTS = [
             (["a", "b"], V, "'by' contains 2 segments, but there are 3 queries"),
             (["a", None, "b"], V, "no segment for query 1: the value is None"),
             ({0: "a", 1: "b", 2: np.nan}, V, "no segment for query 2: the value is nan"),
-            (
-                ["a", "b", "\ud800"],
-                V,
-                "'by' contains .* remove lone surrogates",
-            ),
             ("topic", T, "'by' must be an array .* or a dict .*; got 'topic'"),
             ({0, 1, 2}, T, "'by' must be an array"),
             (np.array("topic"), T, r"'by' must be an array .*; got array\('topic'"),
@@ -312,12 +301,6 @@ PREFERENCES = [
         lambda: preferences(predicted_pairs={"ann": []}),
         V,
         r"predicted_pairs .*\(1 of 2 q",
-    ),
-    (
-        "a lone surrogate as item",
-        lambda: preferences(true_pairs=[*PAIRS[:2], ("c", "\ud800")]),
-        V,
-        "true_pairs, row 2, contains .*: remove lone surrogates",
     ),
     (
         "an item against itself",
