@@ -106,7 +106,7 @@ def hash_ids(ids: np.ndarray) -> np.ndarray:
 
 
 def _write_id(value: object) -> str:
-    """Return the text of an id; decimals that are equal have equal texts."""
+    """Return the text of an id; equal decimals yield the same text."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 

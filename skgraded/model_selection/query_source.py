@@ -296,7 +296,7 @@ def locate_columns(
 
 
 def remove_columns(table: FeatureTable, columns: Iterable[TableColumn]) -> Any:
-    """Return the table without those of the columns that it contains."""
+    """Return the table without the given columns; columns that it lacks are ignored."""
     positions = {column.find_position(table) for column in columns} - {None}
     if not positions:
         return table
