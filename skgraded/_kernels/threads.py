@@ -68,7 +68,7 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
     for lock in locks[1:]:
         try:
             _thread.start_new_thread(process_chunks, (lock,))
-        except RuntimeError:  # the system allows no more threads; the running threads process all chunks
+        except RuntimeError:  # no more threads are allowed; the running ones process all chunks
             lock.release()
     process_chunks(locks[0])
     for lock in locks:
