@@ -102,18 +102,19 @@ def escape_unprintable(text: str) -> str:
 # Order of ids of any type, for results that do not depend on the order of the rows ----------------
 
 
-def find_lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
-    """Return the positions of the queries with the n lowest ids."""
-    ids = ids[positions]
+def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
+    """Return the positions of the n lowest values in ascending order; then, the lowest id counts."""
     if ids.dtype.kind != "O":
-        return positions[np.argsort(ids, kind="stable")[:n]]
+        return np.lexsort((ids, values))[:n]
     keys = ids if set(map(type, ids)) == {str} else map(order_of, ids)  # shortcut for strings
-    lowest = heapq.nsmallest(n, zip(keys, positions.tolist(), strict=True))
-    return np.array([i for _, i in lowest], dtype=np.intp)
+    lowest = heapq.nsmallest(n, zip(values.tolist(), keys, range(len(ids)), strict=True))
+    return np.array([i for *_, i in lowest], dtype=np.intp)
 
 
 def order_of(query: Any) -> tuple[str, Any]:
     """Return a sort key for ids of any type: the name of the type, then the value."""
+    if type(query) in (str, int):  # speed only
+        return "str" if type(query) is str else "", query
     query = plain(query)
     if isinstance(query, tuple):
         return "tuple", tuple(map(order_of, query))

@@ -39,11 +39,15 @@ cdef inline int position_of(uint64_t bits) noexcept nogil:
 
 cdef sum_of(const int64_t* places):
     """The sum of all places, as a Python integer."""
-    cdef int i
+    cdef int i, first = 0, last = PLACES - 1
+    while last > 0 and not places[last]:
+        last -= 1
+    while first < last and not places[first]:
+        first += 1
     found = 0
-    for i in range(PLACES - 1, -1, -1):
+    for i in range(last, first - 1, -1):
         found = (found << 32) + places[i]
-    return found
+    return found << (32 * first)
 
 
 def whole_dot(const double[::1] x, const double[::1] y):

@@ -15,7 +15,8 @@ from skgraded.reports.system_summaries import Summaries
 
 # These constants affect speed and memory usage, but never the results.
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed
-MIN_QUERIES = 2**16  # queries that are summed at once, because each sum of a segment takes long
+MIN_QUERIES = 2**16  # queries that are summed at once
+MIN_QUERIES_OF_SEGMENTS = 2**19  # the same with segments, because each sum of a segment takes long
 
 
 def evaluate_batches(
@@ -155,6 +156,7 @@ def evaluate_batches(
             pieces.add(item)
         measured = (parts.evaluate_items(items, job) for items in pieces.read())
         known = (part for part in measured if part is not None)
-        groups = map(parts.join_measured, parts.group_by_size(known, MIN_QUERIES))
+        n_summed = MIN_QUERIES if by is None else MIN_QUERIES_OF_SEGMENTS
+        groups = map(parts.join_measured, parts.group_by_size(known, n_summed))
         report = parts.merge_sums(parts.summarize_measured(write(group), job) for group in groups)
         return parts.finish(report, job)

@@ -37,7 +37,7 @@ from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_negative, accepts_unjudged
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
-from skgraded.reports.evaluation import Evaluation, with_fields
+from skgraded.reports.evaluation import Evaluation, take_queries, with_fields
 from skgraded.reports.summary import Summary, labeled, merged_in_order
 from skgraded.reports.system_summaries import Summaries
 
@@ -75,9 +75,9 @@ class Measured(NamedTuple):
         """The number of queries, named as in Arrow tables."""
         return len(self.columns[PLACE])
 
-    def take(self, queries: np.ndarray) -> Measured:
+    def take(self, queries: np.ndarray | slice) -> Measured:
         """Return the values of the queries at the given positions."""
-        evaluations = {name: part.take(queries) for name, part in self.evaluations.items()}
+        evaluations = {name: take_queries(part, queries) for name, part in self.evaluations.items()}
         columns = {name: values[queries] for name, values in self.columns.items()}
         return Measured(evaluations, columns, self.types)
 
@@ -408,10 +408,11 @@ def summarize_measured(measured: Measured | None, job: Job) -> Merged | None:
     codes, names = _join_segments(
         [measured.columns[SEGMENT.format(c)] for c in job.segment_columns]
     )
-    queries = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    ordered = measured.take(np.argsort(codes, kind="stable"))
+    ends = np.cumsum(np.bincount(codes)).tolist()
     segments = {
-        name if isinstance(job.by, list) else name[0]: _summarize(measured.take(of_segment), job)
-        for name, of_segment in zip(names, queries, strict=True)
+        name if isinstance(job.by, list) else name[0]: _summarize(ordered.take(slice(*ends)), job)
+        for name, *ends in zip(names, [0, *ends[:-1]], ends, strict=True)
     }
     return replace(report, by=job.by, segments=segments)
 

@@ -424,25 +424,9 @@ class Evaluation(Report):
         >>> ev.take(pd.Series({"a": False, "b": True}))
         Evaluation(1 queries: RR=1.0000)
         """
-        rows = self._positions(positions)
-
-        def taken(values: Any) -> Any:
-            if isinstance(values, dict):
-                return {name: of_name[rows] for name, of_name in values.items()}
-            return None if values is None else values[rows]
-
-        names = (
-            "query_ids",
-            "per_query",
-            "undefined",
-            "weights",
-            "clusters",
-            "judged",
-            "unanswered",
-        )
-        values = {name: taken(getattr(self, name)) for name in names}
-        as_query_ids(values["query_ids"])  # positions may be repeated
-        return with_fields(self, **values, n_duplicates=0)
+        part = take_queries(self, self._positions(positions))
+        as_query_ids(part.query_ids)  # positions may be repeated
+        return part
 
     def _positions(self, positions: Any) -> np.ndarray:
         """Convert positions, or a boolean mask, to an array of positions."""
@@ -498,6 +482,21 @@ def with_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
     changed = copy(evaluation)
     vars(changed).update(fields)
     return changed
+
+
+FIELDS = ("query_ids", "per_query", "undefined", "weights", "clusters", "judged", "unanswered")
+
+
+def take_queries(evaluation: AnyEvaluation, rows: np.ndarray | slice) -> AnyEvaluation:
+    """Return an Evaluation of the queries at these positions, which must be distinct."""
+    fields: dict[str, Any] = {"n_duplicates": 0}
+    for name in FIELDS:
+        values = getattr(evaluation, name)
+        if isinstance(values, dict):
+            fields[name] = {key: array[rows] for key, array in values.items()}
+        elif values is not None:
+            fields[name] = values[rows]
+    return with_fields(evaluation, **fields)
 
 
 def check_evaluations(evaluations: object, argument: str = "evaluations") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from skgraded._input.queries import query_codes
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import counted, find_lowest_ids, plain, plain_list
+from skgraded._input.words import counted, find_lowest, plain, plain_list
 from skgraded._kernels.sums import mean_of_defined
 from skgraded.stats.intervals import ROUNDING, MeanEstimate, estimate_mean
 from skgraded.stats.paired_samples import PairedSample, summarize_pair
@@ -80,7 +80,7 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     ids = next(iter(evaluations.values())).query_ids
     first = np.arange(len(ids))
     if any((rows != first).any() for rows in positions.values()):
-        first = find_lowest_ids(ids, first, len(ids))
+        first = first[find_lowest(np.zeros(len(first)), ids[first], len(first))]
         positions = {system: rows[first] for system, rows in positions.items()}
     per_query, undefined = (
         {

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
-from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from skgraded._input.door import check_kind, number_validator, whole_number
 from skgraded._input.segments import Segments
-from skgraded._input.words import find_lowest_ids, object_array, order_of, plain_list
+from skgraded._input.words import find_lowest, object_array, order_of, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import has_unequal_weights, refuse_clusters, refuse_different_parts
@@ -47,8 +45,7 @@ class Tally:
 
     `counts` is a histogram of the values included in the mean: the bins that contain values, as in
     `bins_of`, in ascending order, and the number of values in each bin; its shape is (2, n_bins).
-    `worst` contains pairs (query id, values of all measures), with None for nan, sorted by the
-    value of this measure.
+    `worst` contains pairs (query id, values of all measures), sorted by the value of this measure.
     """
 
     moments: Moments
@@ -76,16 +73,15 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         worst: dict[Any, tuple[float, ...]] = {}  # a query in both keeps its lower value
-        by_value = heapq.merge(
-            self.worst, other.worst, key=lambda pair: (pair[1][self.at], order_of(pair[0]))
-        )
-        for query, row in by_value:
+        for query, row in sorted(
+            [*self.worst, *other.worst], key=lambda pair: (pair[1][self.at], order_of(pair[0]))
+        ):
             worst.setdefault(query, row)
         return Tally(
             self.moments + other.moments,
             self.n_undefined + other.n_undefined,
             histograms.counts_of_bins(*np.hstack([self.counts, other.counts])),
-            list(islice(worst.items(), N_KEPT)),
+            list(worst.items())[:N_KEPT],
             self.at,
         )
 
@@ -97,7 +93,7 @@ class Tally:
             "counts": self.counts.tolist(),
             "worst": {
                 "query_ids": [id_to_json(query) for query, _ in self.worst],
-                "values": [list(row) for _, row in self.worst],
+                "values": [[None if v != v else v for v in row] for _, row in self.worst],
             },
         }
 
@@ -110,7 +106,7 @@ class Tally:
             written["n_undefined"],
             np.array(written["counts"], dtype=np.intp),
             [
-                (id_from_json(query), tuple(row))
+                (id_from_json(query), tuple(math.nan if v is None else v for v in row))
                 for query, row in zip(worst["query_ids"], worst["values"], strict=True)
             ],
             at,
@@ -134,22 +130,16 @@ class Tally:
         return float(values[0] + (values[1] - values[0]) * (place - ranks[0]))
 
 
-def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[Any, ...]]]:
+def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[float, ...]]]:
     """Return the queries with the lowest values; ties are broken by the lowest id."""
     values, ids = evaluation.per_query[name], evaluation.query_ids
     lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
-    if len(lowest) > N_KEPT:
-        last = np.partition(values[lowest], N_KEPT - 1)[N_KEPT - 1]
-        below, tied = lowest[values[lowest] < last], lowest[values[lowest] == last]
-        lowest = np.append(below, find_lowest_ids(ids, tied, N_KEPT - len(below)))
-    lowest = find_lowest_ids(ids, lowest, N_KEPT)
-    lowest = lowest[np.argsort(values[lowest], kind="stable")]
+    if len(lowest) > 50 * N_KEPT:  # speed only
+        last = np.partition(values[lowest], N_KEPT)[N_KEPT]
+        lowest = lowest[values[lowest] <= last]
+    lowest = lowest[find_lowest(values[lowest], ids[lowest], N_KEPT)]
     columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
-    rows = [
-        tuple(None if value != value else value for value in row)
-        for row in zip(*columns, strict=True)
-    ]
-    return list(zip(plain_list(ids[lowest]), rows, strict=True))
+    return list(zip(plain_list(ids[lowest]), zip(*columns, strict=True), strict=True))
 
 
 def _unjudged_of(evaluation: Evaluation) -> Fraction:

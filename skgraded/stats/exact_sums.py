@@ -40,6 +40,7 @@ class Moments:
         if weights is None:  # speed only
             n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
             sums: tuple[Fraction, ...] = n, first, n, first, second, second
+            weights = np.ones(min(len(values), 1))
         else:
             u = weighted(values, weights)
             sums = (
@@ -52,7 +53,7 @@ class Moments:
             )
         extremes: Any = [
             float(extreme)
-            for array in (values, np.ones_like(values) if weights is None else weights)
+            for array in (values, weights)
             for extreme in (array.min(initial=math.inf), array.max(initial=-math.inf))
         ]
         return cls(len(values), *extremes, *sums)
