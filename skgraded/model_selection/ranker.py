@@ -271,7 +271,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             the ranker does not accept (see `grades`), weights that `estimator` does not support, a
             query in both X and `X_val`, or a measure that is undefined for all validation queries.
         """
-        measures = as_measures(self.measure)
+        measures = as_measures(self.measure) if self._rounds is None else self._rounds.measures
         are_gains = _check_grades(self.grades) == "gain"
         adapter = make_adapter(self.estimator, grades_are_gains=are_gains)
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted

@@ -209,6 +209,13 @@ def test_the_curve_of_every_booster_is_that_of_training_by_hand_on_the_same_fold
     assert (n_rounds >= 15) or not isinstance(booster, HistGradientBoostingRegressor)
 
 
+def test_the_measure_of_the_search_replaces_that_of_the_ranker_also_for_negative_grades(data):
+    X, y, qid = data
+    search = race_rounds(booster=HistGradientBoostingRegressor(max_iter=5), measure="spearman_rho")
+    fitted = search.fit(X, y - 1.0, qid=qid)
+    assert list(fitted.best_estimator_.evals_result_["validation"]) == ["SpearmanRho"]
+
+
 def test_weights_count_in_the_curve_whether_or_not_the_fit_receives_them(data):
     X, y, qid = data
     weights = 1.0 + qid % 3
