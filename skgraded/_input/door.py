@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.boosting_libraries import refuse_data_set
-from skgraded._input.words import is_missing, object_array
+from skgraded._input.words import is_missing, object_array, suggest_name
 
 RowName = Callable[[int], str]
 ROW: RowName = "row {}".format
@@ -351,8 +351,11 @@ def choice_validator(
             return value
         if isinstance(value, str) and value in known:
             return str(value)
-        also = ", or a callable" if or_callable else ""
-        raise argument_error(f"{name} must be one of {list(known)}{also}; got {value!r}.", name)
+        also = ", or a callable" if or_callable else " or None" if optional else ""
+        near = suggest_name(value, known)
+        raise argument_error(
+            f"{name} must be one of {list(known)}{also}; got {value!r}.{near}", name
+        )
 
     return validate_choice
 

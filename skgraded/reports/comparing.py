@@ -16,7 +16,6 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import (
     FAMILIES,
     Settings,
-    check_choice,
     compare_parts,
 )
 from skgraded.reports.evaluation import (
@@ -26,7 +25,7 @@ from skgraded.reports.evaluation import (
     mean_judged,
 )
 from skgraded.reports.system_summaries import Summaries
-from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.corrections import CHECK_CORRECTION
 from skgraded.stats.intervals import (
     CHECK_LEVEL,
     FEWEST_RESAMPLES,
@@ -219,11 +218,11 @@ def validate_settings(
     rng: Rng,
 ) -> Settings:
     """Check arguments of `compare`; the command calls this function before it reads files."""
-    check_choice("baseline", baseline, systems)
-    check_choice("test", test, [*TESTS, "auto"])
+    choice_validator("baseline", systems, optional=True)(baseline)
+    choice_validator("test", [*TESTS, "auto"], optional=True)(test)
     if test == "auto":
         test = "t" if are_sums else "randomization"
-    check_choice("correction", correction, CORRECTIONS)
+    CHECK_CORRECTION(correction)
     choice_validator("family", FAMILIES)(family)
     level = CHECK_LEVEL(level)
     check_rng(rng)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.door import argument_error
 from skgraded._input.progress import show_progress
-from skgraded._input.words import object_array, suggest_name
+from skgraded._input.words import object_array
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.pairing import Paired, warn_of_few_clusters
 from skgraded.stats import corrections
@@ -26,7 +25,7 @@ from skgraded.stats.paired_tests import (
     smallest_p_values,
 )
 from skgraded.stats.power import detectable_effect
-from skgraded.writing.columns import Rows, group_rows
+from skgraded.writing.columns import Rows
 
 if TYPE_CHECKING:
     from skgraded.reports.system_summaries import Summaries
@@ -72,14 +71,26 @@ def compare_parts(
 
     `fields` contains the fields of the Comparison that depend on the kind of the parts.
     """
-    keys = pair_systems(systems, measures, settings.baseline, parts)
+    baseline = settings.baseline
+    pairs = list(combinations(systems, 2))
+    if baseline is not None:
+        pairs = [(baseline, system) for system in systems if system != baseline]
+    keys = _arrange(
+        KEYS,
+        [
+            (segment, system, measure, first)
+            for first, system in pairs
+            for measure in measures
+            for segment in parts
+        ],
+    )
     if not settings.n_resamples:
         n_tests = max(map(len, families_of(keys, settings.family)))
         n_resamples = enough_resamples(n_tests, settings.level, settings.correction)
         settings = settings._replace(n_resamples=n_resamples)
     samples = [
-        parts[segment]._summarize_pair(system, baseline, measure)
-        for segment, system, measure, baseline in zip(*keys.values(), strict=True)
+        parts[segment]._summarize_pair(system, first, measure)
+        for segment, system, measure, first in zip(*keys.values(), strict=True)
     ]
     if n_clusters is not None:
         warn_of_few_clusters(sample.estimate.n_units for sample in samples)
@@ -95,7 +106,7 @@ def compare_parts(
     return Comparison(
         systems=systems,
         measures=measures,
-        baseline=settings.baseline,
+        baseline=baseline,
         test=settings.test,
         correction=settings.correction,
         family=settings.family,
@@ -108,27 +119,6 @@ def compare_parts(
         n_clusters=n_clusters,
         **fields,
     )
-
-
-def pair_systems(
-    systems: Sequence[str], measures: Sequence[str], baseline: str | None, segments: Iterable[Any]
-) -> Rows:
-    """Return the columns that identify a row: one row per pair, measure and segment.
-
-    All rows of a pair are contiguous, with the same order of measures and segments.
-    """
-    pairs = (
-        combinations(systems, 2)
-        if baseline is None
-        else [(baseline, name) for name in systems if name != baseline]
-    )
-    keys = [
-        (segment, system, measure, first)
-        for first, system in pairs
-        for measure in measures
-        for segment in segments
-    ]
-    return _arrange(KEYS, keys)
 
 
 def _arrange(names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Rows:
@@ -152,8 +142,8 @@ def _test_samples(
         return p
     work, is_shown = len(samples) * n_resamples, progress and draws_resamples(test)
     with show_progress(is_shown, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
-        for (segment,), positions in group_rows(keys, "segment").items():
-            part = parts[segment]
+        for segment, part in parts.items():
+            positions = np.flatnonzero([key is segment for key in keys["segment"]]).tolist()
             if isinstance(part, Paired):
                 rows = np.array([samples[i].differences for i in positions])
                 p[positions] = p_values(
@@ -169,16 +159,6 @@ def families_of(rows: Rows, family: str) -> list[np.ndarray]:
     if family == "all":
         return [np.arange(len(rows["measure"]))]
     return [np.flatnonzero(rows["measure"] == name) for name in dict.fromkeys(rows["measure"])]
-
-
-def check_choice(name: str, value: object, known: Iterable[Any]) -> None:
-    """Raise a ValueError unless `value` is None or one of the `known` values."""
-    if value is not None and not (isinstance(value, str) and value in known):
-        raise argument_error(
-            f"{name} must be one of {list(known)} or None; got {value!r}."
-            f"{suggest_name(value, known)}",
-            name,
-        )
 
 
 def compare_rows(

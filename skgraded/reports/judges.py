@@ -26,10 +26,9 @@ from skgraded.measures.overlap import rbo
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.stats import agreement
-from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.corrections import CHECK_CORRECTION
 from skgraded.stats.intervals import Rng, check_settings
 from skgraded.stats.paired_tests import TESTS
 from skgraded.writing import tables
@@ -207,7 +206,7 @@ def compare_judges(
     level, *_ = check_settings(level, "t", n_resamples, rng)
     choice_validator("weights", ("quadratic", "linear"))(weights)
     choice_validator("test", tuple(TESTS))(test)
-    check_choice("correction", correction, CORRECTIONS)
+    CHECK_CORRECTION(correction)
     choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
     rule = as_measures(measures), unjudged_documents
     is_of_order = all(map(accepts_negative, rule[0]))

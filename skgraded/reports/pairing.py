@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -60,14 +60,14 @@ class Paired(NamedTuple):
         values, baseline_values = self.per_query[measure][pair]
         return summarize_pair(values, baseline_values, are_undefined, self.weights, self.cluster)
 
-    def _estimate_means(self, measure: str) -> Iterator[tuple[str, float, MeanEstimate, bool]]:
-        """Yield each system, its mean over its own queries, the estimate, and `lacks_values`."""
+    def _estimate_means(self, measure: str) -> list[tuple[str, float, MeanEstimate, bool]]:
+        """Return each system, its mean over its own queries, the estimate, and `lacks_values`."""
         values, weights = self.per_query[measure], self.weights
         counts = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
         lacks_values = (counts.any(axis=0) & ~counts).any(axis=1)
-        for system, row, is_lacking in zip(self.systems, values, lacks_values, strict=True):
-            estimate = estimate_mean(row, weights, self.cluster)
-            yield system, mean_of_defined(row, weights), estimate, is_lacking
+        means = [mean_of_defined(row, weights) for row in values]
+        estimates = [estimate_mean(row, weights, self.cluster) for row in values]
+        return list(zip(self.systems, means, estimates, lacks_values, strict=True))
 
 
 def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:

@@ -11,13 +11,12 @@ import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import number_days, refuse_too_many
-from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
 from skgraded.reports.summary import Summary, refuse_unequal_weights, split_segment
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors
-from skgraded.stats.corrections import CORRECTIONS, adjust, level_of_each, widen_to_zero
+from skgraded.stats.corrections import CHECK_CORRECTION, adjust, level_of_each, widen_to_zero
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.stats.rounding import are_equal
 from skgraded.stats.welch import MeanGap, share_p_value
@@ -106,7 +105,7 @@ def compare_periods(
     """
     _check_summaries({"before": before, "after": after})
     level = CHECK_LEVEL(level)
-    check_choice("correction", correction, CORRECTIONS)
+    CHECK_CORRECTION(correction)
     smallest = CHECK_SMALLEST(smallest)
     late_systems = _systems_of(after)
     cases = [

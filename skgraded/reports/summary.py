@@ -16,7 +16,12 @@ from skgraded._input.segments import Segments
 from skgraded._input.words import find_lowest, object_array, order_of, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
-from skgraded.reports.pairing import has_unequal_weights, refuse_clusters, refuse_different_parts
+from skgraded.reports.pairing import (
+    has_unequal_weights,
+    refuse_clusters,
+    refuse_different_parts,
+    refuse_unequal,
+)
 from skgraded.reports.report import (
     Report,
     evaluated_name,
@@ -531,11 +536,8 @@ class Summary(Mergeable):
 def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:
     """Raise a ValueError if positive weights are unequal, because tests ignore weights."""
     for part in moments:
-        if part.has_unequal_weights:
-            raise ValueError(
-                "The tests weight all queries equally, but the weights range from "
-                f"{part.lightest:g} to {part.heaviest:g}. {advice}"
-            )
+        if part.n:
+            refuse_unequal(np.array([part.lightest, part.heaviest]), advice)
 
 
 def without_segments(summary: R) -> R:

@@ -277,16 +277,15 @@ class Summaries(Mergeable):
             return self.differences[baseline, system][measure].sample()
         return (-self.differences[system, baseline][measure]).sample()
 
-    def _estimate_means(self, measure: str) -> Iterator[tuple[str, float, Moments, bool]]:
-        """Yield each system, its mean over its own queries, the moments, and `lacks_values`."""
+    def _estimate_means(self, measure: str) -> list[tuple[str, float, Moments, bool]]:
+        """Return each system, its mean over its own queries, the moments, and `lacks_values`."""
         moments = {name: part.tallies[measure].moments for name, part in self.systems.items()}
         is_lacking = dict.fromkeys(moments, False)
         for pair, differences in self.differences.items():
             n_shared = differences[measure].moments.n
             for system, other in (pair, pair[::-1]):
                 is_lacking[system] |= moments[other].n > n_shared
-        for system, of_system in moments.items():
-            yield system, of_system.mean, of_system, is_lacking[system]
+        return [(name, part.mean, part, is_lacking[name]) for name, part in moments.items()]
 
     def _parts(self, by: Any) -> dict[Any, Summaries]:
         """Return the Summaries to compare, keyed by segment, or by None without `by`."""

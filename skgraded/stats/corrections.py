@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.door import choice_validator
 from skgraded.stats.rounding import Numbers
 
 
@@ -63,6 +64,9 @@ CORRECTIONS = {
     "bonferroni": Correction("Bonferroni's correction", lambda p: p * len(p)),
     "fdr_bh": Correction("Benjamini and Hochberg's correction", _fdr_bh),
 }
+
+
+CHECK_CORRECTION = choice_validator("correction", CORRECTIONS, optional=True)
 
 
 def widen_to_zero(

@@ -322,7 +322,7 @@ ARGUMENTS = [
     (
         lambda: read_run(io.BytesIO(RANKS), third="ranks"),
         ValueError,
-        r"third must be one of \['rank', 'score'\]; got 'ranks'",
+        r"third must be one of \['rank', 'score'\] or None; got 'ranks'. Did you mean 'rank'",
     ),
     (
         lambda: read_run(io.BytesIO(SCORES_OF_THREE), third="rank"),
