@@ -31,7 +31,7 @@ def has_metrics(library: str) -> bool:
 
 
 def refuse_library(measure: object) -> None:
-    """Raise a TypeError if a boosting library calls the calling method of a measure.
+    """Raise a TypeError if a boosting library calls the measure as its own metric.
 
     XGBoost's estimators call a measure for each query or for all rows, and minimize it. LightGBM
     and CatBoost copy their settings before they use them, as dicts and lists that may contain the

@@ -184,7 +184,7 @@ def _with_same_categories(column: Any, other: Any) -> tuple[Any, Any]:
 
 
 def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments, with the columns of `data` that they name; None stays None.
+    """Replace the column names among the arguments by columns of `data`; None stays None.
 
     Without `data`, all arguments must be arrays.
     """

@@ -234,7 +234,7 @@ COMPARE: dict[str, dict[str, Any]] = {
         "help": "random seed for the randomization test and the bootstrap (default: 0)",
     },
 }
-# Options whose name is not that of the argument which they set.
+# Options whose names differ from the names of the arguments that they set.
 OPTIONS = {"n_resamples": "--resamples", "document": "--document-column"}
 
 

@@ -158,7 +158,7 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count the rows; by default, the unit is the session or, without sessions, the query."""
+        """Count impressions and clicks; the default unit is the session or, without any, the query."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")

@@ -70,7 +70,7 @@ class Entries:
         return replace(self, **known)
 
     def lift_infinite_scores(self) -> np.ndarray:
-        """Return the scores of a run, in which -inf becomes a number below the query's others.
+        """Return the scores; -inf becomes a number below all other scores of its query.
 
         All documents of a run were retrieved. In trec_eval, -inf is the lowest score; after a join,
         it means "not retrieved".

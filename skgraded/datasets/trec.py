@@ -236,7 +236,7 @@ def read_run_table(
 
 
 def find_tag(source: Any) -> str | None:
-    """Return the tag in the first lines of a TREC run; None without a file or a single tag.
+    """Return the tag in the first lines of a TREC run, or None if there is no single tag.
 
     An open file, such as standard input, remains at its position.
     """

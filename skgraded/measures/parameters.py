@@ -17,8 +17,8 @@ TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "wo
 def parameter(*, default: object, check: Callable[[Any], Any], kw_only: bool = True) -> Any:
     """Declare a parameter of a measure, which the docstring of the class describes.
 
-    `check` returns a valid value in the form in which it is stored, which `default` also has, and
-    raises a ValueError for other values. Editors read the default only if it is passed by name.
+    `check` raises a ValueError for an invalid value, and returns a valid value in the form in which
+    it is stored. `default` must have this form. Editors read it only if it is passed by name.
     """
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check})
 

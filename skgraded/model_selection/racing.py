@@ -307,7 +307,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Score documents with the best estimator.
 
-        If `cv` names columns of queries or times, `X` may be with or without these columns.
+        `X` may lack the columns of queries and times that `cv` names.
         """
         check_is_fitted(self, "best_estimator_", msg=WITHOUT_REFIT)
         return self.best_estimator_.predict(remove_columns(as_table(X), self._removed_columns))

@@ -195,7 +195,7 @@ def evaluate(
 def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
     """Return the names of the systems (None for a single system), and their scores or columns.
 
-    The scores are keyed by the name of the argument in messages.
+    The keys of the scores name the argument in messages.
     """
     if data is not None and isinstance(y_score, (list, tuple)):
         refuse_repeated(y_score, "y_score")

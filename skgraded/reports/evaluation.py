@@ -478,7 +478,7 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 
 def with_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
-    """Return a copy with other valid fields; all weights may be 0 in a part of the queries."""
+    """Return a copy with other fields, which are not checked: for a subset, all weights may be 0."""
     changed = copy(evaluation)
     vars(changed).update(fields)
     return changed

@@ -183,7 +183,7 @@ def evaluate_each_run(
         if missing == "raise" and joined.missing.any():
             raise ValueError(notes[-1][1])
         del run, joined  # free the memory of large runs
-    notes.sort(key=itemgetter(0), reverse=True)  # the run with most missing queries first
+    notes.sort(key=itemgetter(0), reverse=True)  # the run with the most missing queries first
     return evaluations, shorten_text(" ".join(text for _, text in notes))
 
 

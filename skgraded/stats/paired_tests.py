@@ -70,7 +70,7 @@ def p_values(
 
 
 def p_of_sums(test: str, sample: PairedSample) -> float:
-    """Return the two-sided p-value of a sample without differences, with a test of sums."""
+    """Return the two-sided p-value of a test that requires only the sums of the differences."""
     n, p_of_t = sample.estimate.n, TESTS[test].p_of_t
     if n < 2 or sample.ties == n:
         return 1.0 if n else math.nan
