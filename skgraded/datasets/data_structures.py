@@ -112,7 +112,7 @@ def _type_error(source: object, side: str) -> TypeError:
 
 
 def find_columns(names: Collection[Any], side: str) -> dict[str, list[str]]:
-    """Return the names that may be those of the queries, documents, and grades or scores."""
+    """Return the known column names among `names`, keyed by what the columns contain."""
     named = {column: [name for name in NAMES[column] if name in names] for column in COLUMNS[side]}
     if side == "qrels" and BEIR in names and not named["grade"]:
         named["grade"] = [name for name in NAMES["score"] if name in names]

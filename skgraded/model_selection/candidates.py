@@ -124,7 +124,7 @@ class CandidateRounds(StoppingState):
 
     @property
     def over_at(self) -> int:
-        """Round up to which training continues without further scores."""
+        """The number of rounds after which training ends if no score improves."""
         if self.n_rounds == 0:
             return super().over_at
         return min(super().over_at, next(n for n in CHECKPOINTS if n > self.n_rounds))

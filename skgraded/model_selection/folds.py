@@ -196,7 +196,7 @@ def _assign_columns(
     """
     of_ranker = QuerySource.of_estimator(ranker)
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
-        # A position in what steps return: the column of X is unknown, and the steps require it.
+        # The steps return the query column at this position. Its position in X is unknown.
         sources = [source for source in sources if source.name != "qid"]
     columns = locate_columns(table, sources, unless_named_by=ranker)
     keys = [column.position if column.name is None else column.name for column in columns]

@@ -146,7 +146,7 @@ class QuerySource:
         return [cls(key, "drop", is_required=True) for key in keys]
 
     def move_before_steps(self) -> Self:
-        """Return the source in the X that a pipeline received, whose steps may move columns."""
+        """Return the source for the X of a pipeline; a position is lost, because steps move columns."""
         return type(self)(None if isinstance(self.source, numbers.Integral) else self.source)
 
     @property

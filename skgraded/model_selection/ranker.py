@@ -533,7 +533,7 @@ def _refuse_splits_of_rows(estimator: object) -> None:
     inside = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
     for part in [estimator, *inside]:
         settings = part.get_params(deep=False) if isinstance(part, BaseEstimator) else {}
-        # Unlike a TargetEncoder, whose folds choose nothing
+        # A TargetEncoder also has `cv`, but does not choose parameters with it.
         predicts = hasattr(part, "predict") or settings.keys() & {"estimator", "estimators"}
         if predicts and settings.get("cv", "prefit") != "prefit":
             fault = (
