@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.door import WIDE_INTEGERS
 from skgraded._input.queries import missing_id, refuse_inexact
 from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
 from skgraded._input.words import object_array
@@ -68,8 +67,6 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
 def _convert_polars(series: "pl.Series") -> Any:
     if str(series.dtype) == "Object":  # Arrow would convert the objects' memory addresses
         raise TypeError("cast it to another polars type.")
-    if str(series.dtype) in WIDE_INTEGERS:
-        return pa.array([None if value is None else Decimal(value) for value in series.to_list()])
     return series.to_arrow()
 
 
@@ -149,16 +146,14 @@ def _strip_zeros(decimal: Decimal) -> Decimal:
 
 def count_equal(column: pa.ChunkedArray, step: int) -> int:
     """Count the leading (step 1) or trailing (step -1) rows that share the same id."""
-    n, length = len(column), 1024
-    while True:
+    n = len(column)
+    for length in (1024, 65_536, n):  # most queries are short
         part = column.slice(0 if step > 0 else max(n - length, 0), length)
         outermost = part[0 if step > 0 else len(part) - 1]
         differs = compute.not_equal(part, outermost).to_numpy()[::step]
         if differs.any():
             return int(differs.argmax())
-        if length >= n:
-            return n
-        length *= 8
+    return n
 
 
 def copy_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:

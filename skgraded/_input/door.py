@@ -31,7 +31,6 @@ ROWS = (
     "group=[len(row) for row in y_true]."
 )
 SIDES = ("y_true", "y_score")
-WIDE_INTEGERS = ("Int128", "UInt128")  # types of polars that NumPy and Arrow lack
 
 NEGATIVE_GRADES = (
     "If the scale starts below 0, subtract the irrelevant level from all grades. If negative grades "
@@ -119,12 +118,7 @@ def refuse_unordered(values: object, name: str) -> None:
 
 
 def replace_masked(values: Any) -> Any:
-    """Convert a masked array, or integers that NumPy lacks, to objects; return other input as is.
-
-    Masked values become None.
-    """
-    if str(getattr(values, "dtype", "")) in WIDE_INTEGERS:
-        return values.to_list()
+    """Convert a masked array to objects, with None for masked values; return other input as is."""
     if not np.ma.isMaskedArray(values):
         return values
     objects = values.data.astype(object)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -27,8 +26,6 @@ Ids: TypeAlias = Sequence[Any] | np.ndarray | Texts  # what the package reads fr
 QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
-# Types of polars and Arrow whose values are not hashable
-NESTED = re.compile(r"(?i)(large_|fixed_size_|sparse_|dense_)?(struct|list|array|map|union)\b")
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
@@ -269,20 +266,19 @@ def _number(
     return codes, queries, *rest
 
 
-def refuse_inexact(ids: np.ndarray, name: str, row_of: Callable[[int], int] | None = int) -> None:
+def refuse_inexact(ids: np.ndarray, name: str, row_of: Callable[[int], int] = int) -> None:
     """Raise a ValueError for the first float id that is too large for its type to be exact.
 
-    `row_of` converts the position of an id to its row, or is None if the row is unknown. Infinity is
-    an id, except if it may be an overflow.
+    `row_of` converts the position of an id to its row. Infinity is an id, except if it may be an
+    overflow.
     """
     limit = 2 ** (int(np.finfo(ids.dtype).nmant) + 1)
     may_overflow = ids.dtype.itemsize < 8
     is_inexact = (np.abs(ids) >= ids.dtype.type(limit)) & (may_overflow | np.isfinite(ids))
     if is_inexact.any():
         i = int(np.argmax(is_inexact))
-        where = "" if row_of is None else f" in row {row_of(i)}"
         raise ValueError(
-            f"{name} contains {plain(ids[i])!r}{where}, but {ids.dtype.name} "
+            f"{name} contains {plain(ids[i])!r} in row {row_of(i)}, but {ids.dtype.name} "
             f"represents integers exactly only below {limit:,}: different ids may have become "
             "equal. Read ids as integers or text, or number them before the conversion to floats "
             "with np.unique(ids, return_inverse=True)[1]."
@@ -343,16 +339,6 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
     """Read a pandas, polars or Arrow column whose type NumPy does not have; see `_read_ids`."""
     dtype = getattr(qid, "dtype", getattr(qid, "type", None))
     kind, storage = str(dtype), getattr(dtype, "storage", None)
-    if NESTED.match(kind):
-        raise ValueError(
-            f"{name} must contain numbers, text or dates; its type is {kind}. For composite ids, "
-            "pass a list of tuples."
-        )
-    if kind in door.WIDE_INTEGERS:
-        ids = qid.to_list()
-        with suppress(OverflowError, TypeError):  # large integers, None
-            return np.array(ids, dtype=np.int64), None
-        return ids, None
     if kind == "category":
         values = getattr(qid, "array", qid)  # a pandas.Categorical
         if values.categories.dtype.kind in "biufmM":
@@ -369,8 +355,10 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
     array = np.asarray(qid) if hasattr(qid, "__array__") else object_array(list(qid))
     if array.dtype.kind == "O" and NUMBERS.fullmatch(kind) and not any(map(is_missing, array)):
         array = array.astype(kind.lower())  # nullable numbers of pandas 2
-    is_text = storage is not None
-    return array if array.dtype.kind in "iuf" or is_text else list(qid), None
+    is_number = array.dtype.kind in "iuf" and array.ndim == 1
+    if is_number or storage is not None:  # text of pandas
+        return array, None
+    return qid.to_list() if hasattr(qid, "to_list") else list(qid), None
 
 
 def _read_arrow(column: Any, name: str) -> tuple[Any, Any]:

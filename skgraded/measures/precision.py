@@ -221,7 +221,7 @@ class QMeasure(grades.Gained):
             return self.beta * grades.take_tops(self._call_gain(self.gain, layout), layout)
         if self.gain == "linear":
             return self.beta * layout.top_grades
-        tops = np.minimum(layout.top_grades, 1023.0)  # the gains of higher grades overflow
+        tops = layout.top_grades
         return self.beta * -np.expm1(-grades.LN2 * tops) * np.exp2(tops)
 
 

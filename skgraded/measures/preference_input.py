@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from skgraded._input.door import replace_masked
-from skgraded._input.queries import QueryIds, query_codes, refuse_inexact
-from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
+from skgraded._input.door import refuse_unordered, replace_masked
+from skgraded._input.queries import QueryIds, query_codes
+from skgraded._input.tables import frame_of
 from skgraded._input.words import is_missing, plain_list
 
 Prior: TypeAlias = float | Callable[[Any, Any], float]  # of an item v, and of an item w
@@ -47,8 +47,7 @@ def read_pairs_by_query(pairs: Any, qid: QueryIds | None, name: str) -> dict[Has
     refuse_empty(read, name)
     if qid is None:
         return {None: read}
-    if isinstance(pairs, (set, frozenset)):
-        raise TypeError(f"Argument {name} is a set, which has no order: pass a list instead.")
+    refuse_unordered(pairs, f"Argument {name}")
     codes, ids = query_codes(qid, len(read), expected=name)
     pairs_of: list[list[Any]] = [[] for _ in ids]
     for code, pair in zip(codes.tolist(), read, strict=True):
@@ -81,14 +80,8 @@ def read_pairs(pairs: Any, name: str) -> list[Pair]:
 def _list_pairs(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
     frame = frame_of(pairs)
-    if hasattr(frame, "collect"):
-        raise ValueError(
-            f"Argument {name} is a {type(pairs).__name__}, which has no rows yet: collect it first."
-        )
     if frame is not None:
-        names = list_column_names(pairs)
-        refuse_unknown(names, names, f"Argument {name}: ")  # repeated names
-        return frame.rows()
+        return getattr(frame, "collect", lambda: frame)().rows()
     is_list = hasattr(pairs, "__iter__") and getattr(pairs, "shape", None) != ()
     if isinstance(pairs, (str, bytes, Mapping)) or not is_list:
         raise TypeError(
@@ -163,6 +156,4 @@ def _check_item(item: Hashable, where: str, seen: dict[Hashable, Any]) -> None:
         ) from None
     if is_missing(item):
         raise ValueError(f"Argument {where} contains a missing value ({item!r}): remove it.")
-    if isinstance(item, (float, np.floating)):
-        refuse_inexact(np.array([item]), f"Argument {where}", None)
     seen[item] = None
