@@ -7,7 +7,8 @@ name of a row.
 
 import math
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,15 @@ def add_place(error: ValueError | TypeError, place: str) -> ValueError | TypeErr
     if isinstance(error, TypeError):
         return TypeError(message)
     return argument_error(message, *getattr(error, "arguments", ()))
+
+
+@contextmanager
+def place_errors(place: str | None) -> Iterator[None]:
+    """Add a place before the messages of errors about values."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise (error if place is None else add_place(error, place)) from None
 
 
 # Columns of numbers ------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded._input.column_names import suggest_column
 from skgraded._input.user_warnings import warn_of_input
-from skgraded._input.words import plain, quote_names, suggest_name
+from skgraded._input.words import plain, quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,7 +252,7 @@ def refuse_unknown(
         if name not in known:
             raise ValueError(
                 f"{place}There is no column {name!r}. Available columns: {quote_names(known)}."
-                f"{suggest_name(name, known)}{advice}"
+                f"{suggest_column(name, known)}{advice}"
             )
 
 

@@ -14,6 +14,14 @@ import numpy as np
 LONGEST = 100  # maximum number of characters in compared words; the running time is quadratic
 
 
+_IGNORED = str.maketrans("", "", "_- ")
+
+
+def normalize_name(name: str) -> str:
+    """Return a name as names are compared: without case, underscores, hyphens and spaces."""
+    return name.translate(_IGNORED).casefold()  # casefold unifies the two Unicode characters for μ
+
+
 def find_nearest(word: object, known: Iterable[Any]) -> str | None:
     """Return the known word most similar to `word`, ignoring case, or None if none is similar."""
     by_key = {name.lower()[:LONGEST]: name for name in map(str, known)}

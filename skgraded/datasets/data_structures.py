@@ -1,156 +1,175 @@
-"""Conversion of qrels and runs in the data structures of several tools to `Entries`."""
+"""Conversion of qrels and runs in the containers of several tools to `Entries`."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
+from numbers import Number
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
+from skgraded._input.column_names import COLUMNS, choose_columns, find_columns
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import list_column_names, refuse_unknown
 from skgraded._input.words import (
+    is_missing,
+    normalize_name,
     object_array,
     plain,
     plain_list,
-    quote_names,
-    suggest_name,
 )
 from skgraded.datasets.entries import Entries, make_empty_run, name_rows
+from skgraded.datasets.text_files import parse_cell
 
-# Accepted column names in frames, lists of dicts and files with a header, in order of priority.
-# In PyTerrier data frames, `qid` contains query ids and `query` contains query texts.
-NAMES: dict[str, tuple[str, ...]] = {
-    "query": ("qid", "query_id", "q_id", "query-id", "query"),
-    "document": ("doc_id", "docno", "docid", "doc-id", "corpus-id", "document"),
-    "grade": ("grade", "relevance", "label", "rating", "rel"),
-    "score": ("score",),
-}
-BEIR = "corpus-id"  # in qrels with this column, the grades may be called scores
+DOCUMENT_TYPES = (Mapping, list, tuple, np.ndarray, set, frozenset)  # for the documents of a query
 RANK = "rank"  # a column of runs that is compared with the scores
-COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
+FEW = 100  # a table with more columns whose cells are dicts is not looked for
+EXACT = 2**53  # float64 represents integers up to this one
+RATINGS = ("ratings", "judgmentratings")  # keys of the judged documents of a query
+REQUESTS = ("requests", "judgmentratings")  # keys of a list of judged queries
 
 
-def _check_judgments(grades: ArrayLike, **names: Any) -> np.ndarray:
-    """Check that grades are finite; negative grades mean "not judged"."""
-    checked, _ = door.read_grades(grades, **names)
-    door.refuse_bad_grades(
-        np.where(np.isfinite(checked), 0.0, checked),
-        names["name"],
-        row_name=names.get("row_name", door.ROW),
-    )
-    return checked
+class Container(NamedTuple):
+    """A kind of container: its name in messages, a test for it, its conversion, and its sides."""
 
-
-CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": door.check_scores}
+    name: str
+    accepts: Callable[[Any, str], bool]
+    convert: Callable[..., Any]
+    sides: tuple[str, ...] = ("qrels", "run")
 
 
 def read_entries(
-    source: Any,
-    side: str,
-    name: str | None = None,
-    allow_empty: bool = False,
+    source: Any, side: str, name: str | None = None, allow_empty: bool = False
 ) -> Entries:
     """Convert qrels or a run to Entries called `name`; errors contain `side` ("qrels" or "run").
 
     Negative grades are kept, with a warning.
     """
-    from sklearn.utils import Bunch
-
-    entries = convert(source, side).refuse_empty(allow_empty)
-    entries = entries.drop_repeats() if side == "qrels" else entries.refuse_repeats()
-    entries = replace(entries, source=name or side).warn_of_ranks()
-    if side == "qrels" and not isinstance(source, Bunch):  # read_qrels has already warned
-        entries.warn_of_negative()
-    return entries
+    with door.place_errors(name):
+        entries = convert(source, side)
+    return replace(entries, source=name or side).check(side, allow_empty)
 
 
 def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
     """Convert qrels or a run to unchecked Entries; `lines` are those of the items of a list."""
-    if type(source).__module__.partition(".")[0] == "ranx":
-        kind = type(source).__name__
-        if side == "qrels" and kind == "Run":
-            raise TypeError(
-                "qrels is a ranx Run, which contains scores instead of grades: call "
-                "join_run(qrels, run)."
-            )
-        if kind in ("Qrels", "Run"):
-            return convert_queries(source.to_dict().items(), side)
+    if isinstance(source, Iterator):
+        source = list(source)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
             "DataFrame first."
         )
-    is_dict = isinstance(source, Mapping)
-    if is_dict:
-        n_named = len(list(filter(None, find_columns(source, side).values())))
-        if n_named < 2 or n_named == 2 and isinstance(next(iter(source.values())), Mapping):
-            return convert_queries(source.items(), side)
-    names = source if is_dict else getattr(source, "column_names", getattr(source, "columns", None))
-    if names is not None:  # Arrow has both attributes
-        chosen = choose_columns(list(names), side)
-        refuse_unknown(chosen, names, f"{side}: ")  # repeated names
-        return convert_columns(source, chosen, side)
-    if isinstance(source, Iterable) and not isinstance(source, (str, bytes, set, frozenset)):
-        return _convert_items(list(source), source, side, lines)
-    raise _type_error(source, side)
-
-
-def _type_error(source: object, side: str) -> TypeError:
-    lists = "" if side == "qrels" else "a dict of ranked lists, "
-    return TypeError(
-        f"{side} has no column 'query': pass the result of read_{side}, a table, a dict of dicts, "
-        f"{lists}or a list of dicts or named tuples; got {type(source).__name__}."
+    containers = [container for container in CONTAINERS if side in container.sides]
+    for container in containers:
+        if container.accepts(source, side):
+            return container.convert(source, side, lines)
+    raise TypeError(
+        f"{side} has no column 'query': pass the result of read_{side}, "
+        f"{', '.join(container.name for container in containers)}; got {type(source).__name__}."
     )
+
+
+def _has_items(source: object) -> bool:
+    return isinstance(source, Mapping) or hasattr(source, "items")
+
+
+# Numbers and documents ---------------------------------------------------------------------------
+
+
+def _convert_numbers(values: Any, side: str, **names: Any) -> np.ndarray:
+    """Return grades or scores as float64; texts are parsed, and missing numbers become NaN."""
+    is_plain = isinstance(values, list) and len(values) == names["n"]
+    if is_plain and type(values[0]) in (int, float):
+        with suppress(TypeError, OverflowError):
+            numbers = np.frombuffer(array("d", values))
+            if -EXACT < numbers.min() and numbers.max() < EXACT:
+                return numbers
+    column = door.as_array(values, names["name"], names["n"], names["expected"])
+    if column.dtype.kind in "OUT":
+        column = object_array(list(map(_parse_if_text, column.tolist())))
+    if side == "run":
+        scores = door.column(column, **names)
+        return scores if np.isnan(scores).any() else door.check_scores(column, **names)
+    grades, _ = door.read_grades(column, **names)
+    infinite = np.where(np.isfinite(grades), 0.0, grades)  # negative grades are valid
+    door.refuse_bad_grades(infinite, names["name"], allow_nan=True, row_name=names["row_name"])
+    return grades
+
+
+def _parse_if_text(value: Any) -> Any:
+    """Return the number in a text; None for an empty text; other values are returned unchanged."""
+    number = parse_cell(value) if isinstance(value, str) else value
+    return value if number is None else number
+
+
+def _as_list(column: Any) -> Any:
+    for method in ("to_list", "tolist", "to_pylist"):
+        if hasattr(column, method):
+            return getattr(column, method)()
+    return column
+
+
+def _read_documents(documents: ArrayLike, name: str, n: int | None, expected: str) -> np.ndarray:
+    """Check the document ids of all rows and return them as an object array."""
+    texts = _as_list(documents)
+    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str}:
+        if all(texts) and n in (None, len(texts)):  # fast path
+            return object_array(texts)
+    codes, ids = query_codes(documents, n, expected, name)
+    refuse_missing_ids(texts, name)
+    return object_array(plain_list(ids))[codes]
 
 
 # Tables ------------------------------------------------------------------------------------------
 
 
-def find_columns(names: Collection[Any], side: str) -> dict[str, list[str]]:
-    """Return the known column names among `names`, keyed by what the columns contain."""
-    named = {column: [name for name in NAMES[column] if name in names] for column in COLUMNS[side]}
-    if side == "qrels" and BEIR in names and not named["grade"]:
-        named["grade"] = [name for name in NAMES["score"] if name in names]
-    return named
+def _has_columns(source: Any, side: str) -> bool:
+    """Return whether an object has columns; a dict that is no table maps queries to documents."""
+    if not isinstance(source, Mapping):
+        return hasattr(source, "column_names") or hasattr(source, "columns")
+    has_items = _has_items(next(iter(source.values()), None))
+    if has_items and len(source) > FEW:
+        return False
+    n_named = sum(map(bool, find_columns(source, side).values()))
+    return n_named == 3 or n_named == 2 and not has_items
 
 
-def choose_columns(names: Sequence[str], side: str) -> list[str]:
-    """Return the names of the columns with the queries, the documents, and the grades or scores."""
-    chosen = []
-    for column, present in find_columns(names, side).items():
-        if not present:
-            others = [name for name in NAMES[column] if name != column]
-            hints = (suggest_name(name, names) for name in (column, *others))
-            shown, hint = quote_names(names), next(filter(None, hints), "")
-            accepted = f" Other accepted names: {', '.join(others)}." if others else ""
-            raise ValueError(
-                f"{side} has no column {column!r}; its columns are {shown}.{hint}{accepted}"
-            )
-        if column == "grade" and len(present) > 1:
-            shown = " and ".join(map(repr, present))
-            raise ValueError(f"{side} has several grade columns, {shown}: keep only one of them.")
-        chosen.append(present[0])
-    return chosen
+def _convert_table(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
+    names = list(source) if isinstance(source, Mapping) else list_column_names(source)
+    chosen = choose_columns(names, side)
+    refuse_unknown(chosen, names, f"{side}: ")  # repeated names
+    return convert_columns(source, chosen, side, lines)
 
 
 def convert_columns(
-    table: Any, names: Sequence[str], side: str, lines: np.ndarray | None = None
+    table: Any,
+    names: Sequence[str],
+    side: str,
+    lines: np.ndarray | None = None,
+    form: str | None = None,
 ) -> Entries:
-    """Convert the columns with the queries, the documents, and the grades or scores to Entries."""
+    """Convert the columns with the queries, the documents, and the grades or scores to Entries.
+
+    `form` is the form of their names in messages.
+    """
     if hasattr(table[names[0]], "__len__") and len(table[names[0]]) == 0:
         return make_empty_run(side)
-    query_name, document_name, number_name = (f"{side}.{name}" for name in names)
-    codes, ids = query_codes(table[names[0]], name=query_name)
+    query, document, number = ((form or side + ".{}").format(name) for name in names)
+    codes, ids = query_codes(table[names[0]], name=query)
     n = len(codes)
-    documents = _read_documents(table[names[1]], n, query_name, document_name)
-    numbers = CHECK[side](
-        table[names[2]], name=number_name, n=n, expected=query_name, row_name=name_rows(lines)
+    numbers = _convert_numbers(
+        table[names[2]], side, name=number, n=n, expected=query, row_name=name_rows(lines)
     )
+    documents = table[names[1]]
+    if np.isnan(numbers).any():  # rows without a grade, which are dropped, may lack a document
+        pairs = zip(_as_list(documents), np.isnan(numbers).tolist(), strict=True)
+        documents = ["?" if is_dropped and _is_empty(text) else text for text, is_dropped in pairs]
+    documents = _read_documents(documents, document, n, query)
     ranks = None
     if side == "run" and RANK in (
         table if isinstance(table, Mapping) else list_column_names(table)
@@ -160,61 +179,71 @@ def convert_columns(
     return Entries(side, ids, codes, documents, numbers, lines, ranks=ranks)
 
 
-def _read_documents(
-    documents: ArrayLike, n: int | None, expected: str | None, name: str
-) -> np.ndarray:
-    """Check the document ids of all rows and return them as an object array."""
-    texts: Any = documents
-    for method in ("to_list", "tolist", "to_pylist"):
-        if hasattr(documents, method):
-            texts = getattr(documents, method)()
-            break
-    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str}:
-        refuse_missing_ids(texts, name)
-        return door.as_array(object_array(texts), name, n, str(expected))
-    codes, ids = query_codes(documents, n, expected, name)
-    refuse_missing_ids(texts, name)
-    return object_array(plain_list(ids))[codes]
+def _convert_matrix(source: Any, side: str, _: object) -> Entries:
+    """Convert a sparse matrix with the ids of its rows and columns; its cells are the grades."""
+    matrix, *ids_of_axes = source
+    cells = matrix.tocsr().tocoo()
+    table: dict[str, Any] = {"grade": cells.data}
+    for name, ids, positions, n in zip(
+        ("query", "document"), ids_of_axes, (cells.row, cells.col), cells.shape, strict=True
+    ):
+        if len(ids) != n:
+            raise ValueError(f"{side} has {len(ids)} {name} ids, but its matrix has {n}.")
+        table[name] = object_array(list(ids))[positions]
+    return convert_columns(table, ("query", "document", "grade"), side)
 
 
-# Lists of rows ------------------------------------------------------------------------------------
+# Lists of dicts or named tuples ------------------------------------------------------------------
 
 
-def _convert_items(
-    items: list[Any], source: object, side: str, lines: np.ndarray | None
-) -> Entries:
-    """Convert a list of rows, which are dicts or named tuples."""
-    if not items:
+def _are_dicts(items: Any) -> bool:
+    return isinstance(items, (list, tuple)) and all(isinstance(item, Mapping) for item in items)
+
+
+def are_rows(items: Any) -> bool:
+    """Return whether an object is a list of dicts or of named tuples."""
+    is_list = isinstance(items, (list, tuple)) and not hasattr(items, "_fields")
+    return is_list and (_are_dicts(items) or all(hasattr(item, "_fields") for item in items))
+
+
+def list_fields(rows: Sequence[Any]) -> list[Any]:
+    """Return the names in a list of dicts or named tuples."""
+    if not _are_dicts(rows):
+        return list(rows[0]._fields)
+    return list(dict.fromkeys(chain.from_iterable(rows)))
+
+
+def _convert_rows(rows: Sequence[Any], side: str, lines: np.ndarray | None) -> Entries:
+    if not rows:
         return make_empty_run(side)
-    are_dicts = all(isinstance(item, Mapping) for item in items)
-    fields = list(items[0]) if are_dicts else getattr(items[0], "_fields", None)
-    if fields is None:
-        raise _type_error(source, side)
+    fields = list_fields(rows)
     names = choose_columns(fields, side)
     read = [*names, RANK] if RANK in fields else names
-    if are_dicts:
-        table = {name: [item.get(name) for item in items] for name in read}
+    if _are_dicts(rows):
+        table = {name: [row.get(name) for row in rows] for name in read}
     else:
-        table = {name: list(map(attrgetter(name), items)) for name in read}
+        table = {name: list(map(attrgetter(name), rows)) for name in read}
     return convert_columns(table, names, side, lines)
 
 
-# Dicts by query ----------------------------------------------------------------------------------
+# Documents by query ------------------------------------------------------------------------------
 
 
-def convert_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
-    """Convert pairs of a query and its documents, a dict or a list, to Entries."""
+def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
+    """Convert a mapping of queries, or pairs of a query and its documents, to Entries."""
     kept_queries, sizes = [], []
-    values: Iterable[Any]
     documents: list[Any] = []
     numbers: list[Any] = []
-    for query, value in queries:
-        if isinstance(value, Mapping):
-            names, values = list(value), value.values()
-        elif side == "run" and isinstance(value, (list, tuple, np.ndarray)):
-            names, values = list(value), range(-1, -1 - len(value), -1)  # the score is -rank
+    are_distinct = isinstance(source, Mapping)
+    containers = [container for container in DOCUMENTS if side in container.sides]
+    for query, value in source.items() if _has_items(source) else source:
+        for container in containers:
+            if container.accepts(value, side):
+                names, values = container.convert(value, side)
+                break
         else:
             raise _form_error(side, {query: value})
+        are_distinct &= container is DOCUMENTS[0]
         if names or side == "run":  # runs keep queries for which nothing was retrieved
             kept_queries.append(query)
             sizes.append(len(names))
@@ -228,15 +257,18 @@ def convert_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     def row_name(row: int) -> str:
         return f"document {plain(documents[row])!r:.100} of query {plain(ids[codes[row]])!r:.100}"
 
+    n = len(documents)
     try:
-        ids_of_documents = _read_documents(documents, None, None, f"{side}.document")
-        checked = CHECK[side](numbers, name=side, n=len(documents), row_name=row_name)
+        read_documents = _read_documents(documents, f"{side}.document", None, "")
+        read_numbers = _convert_numbers(
+            numbers, side, name=side, n=n, expected="document", row_name=row_name
+        )
     except (TypeError, ValueError):
         for part in chain(documents, numbers):  # such as parts of a search engine's response
-            if isinstance(part, (Mapping, list)):
+            if isinstance(part, (Mapping, list, set)):
                 raise _form_error(side, part) from None
         raise
-    return Entries(side, ids, codes, ids_of_documents, checked)
+    return Entries(side, ids, codes, read_documents, read_numbers, are_distinct=are_distinct)
 
 
 def _form_error(side: str, part: object) -> TypeError:
@@ -244,4 +276,150 @@ def _form_error(side: str, part: object) -> TypeError:
         "qrels": "{query: {document: grade}}",
         "run": "{query: {document: score}}, or {query: [document, …]} in ranked order",
     }
-    return TypeError(f"{side} must have the form {forms[side]}; got the part {part!r:.200}.")
+    others = ", ".join(container.name for container in DOCUMENTS)
+    return TypeError(
+        f"{side} must have the form {forms[side]}; got the part {part!r:.200}. The documents of a "
+        f"query may be {others}."
+    )
+
+
+def _is_pair(item: Any) -> bool:
+    is_pair = isinstance(item, (list, tuple)) and len(item) == 2
+    return is_pair and (isinstance(item[1], (Number, np.bool_)) or _is_empty(item[1]))
+
+
+def _is_empty(value: object) -> bool:
+    return is_missing(value) or isinstance(value, str) and not value
+
+
+def _split_pairs(pairs: Iterable[Any], side: str) -> tuple[list[Any], list[Any]]:
+    pairs = list(pairs)
+    for pair in pairs:
+        if not _is_pair(pair):
+            raise _form_error(side, pair)
+    return [name for name, _ in pairs], [number for _, number in pairs]
+
+
+def _split_ids(ids: Any, side: str) -> tuple[list[Any], list[int]]:
+    """Return ids with grade 1 or, for a run, with the scores of their ranks, -1, -2, …."""
+    ids = list(ids)
+    return ids, [1] * len(ids) if side == "qrels" else list(range(-1, -1 - len(ids), -1))
+
+
+def _split_dicts(items: Sequence[Mapping[Any, Any]], side: str) -> tuple[list[Any], list[Any]]:
+    fields = list_fields(items)
+    if isinstance(items[0].get(fields[0]), (Mapping, list)):
+        raise _form_error(side, items[0])
+    name, number = choose_columns(fields, side, COLUMNS[side][1:])
+    return [item.get(name) for item in items], [item.get(number) for item in items]
+
+
+# The documents of one query; `convert` returns their ids, and their grades or scores.
+DOCUMENTS = [
+    Container(
+        "a dict",
+        lambda value, side: isinstance(value, Mapping),
+        lambda value, side: (list(value), value.values()),
+    ),
+    Container(
+        "an object with items()",
+        lambda value, side: hasattr(value, "items"),
+        lambda value, side: _split_pairs(value.items(), side),
+    ),
+    Container(
+        "a set of ids (only in qrels, because it has no order)",
+        lambda value, side: isinstance(value, (set, frozenset)),
+        _split_ids,
+        ("qrels",),
+    ),
+    Container(
+        "a list of dicts", lambda value, side: _are_dicts(value) and len(value) > 0, _split_dicts
+    ),
+    Container(
+        "a list of pairs (id, number)",
+        lambda value, side: isinstance(value, (list, tuple)) and any(map(_is_pair, value[:1])),
+        _split_pairs,
+    ),
+    Container(
+        "a list of ids",
+        lambda value, side: isinstance(value, (list, tuple, np.ndarray)),
+        _split_ids,
+    ),
+]
+
+
+def is_run(value: Any) -> bool:
+    """Return whether a value in a mapping of runs is a run, and not the documents of a query."""
+    if _has_items(value) and not hasattr(value, "columns"):
+        parts = dict(value.items())
+        has_documents = all(
+            isinstance(part, DOCUMENT_TYPES) or hasattr(part, "items") for part in parts.values()
+        )
+        return has_documents or _has_columns(parts, "run")
+    if are_rows(value):
+        names = find_columns(list_fields(value), "run")["query"] if value else []
+        ids = [row.get(names[0]) if isinstance(row, Mapping) else row for row in value[:1] if names]
+        return not value or any(isinstance(query, Hashable) for query in ids)  # not a column
+    return not isinstance(value, (*DOCUMENT_TYPES, Number))
+
+
+# Other containers --------------------------------------------------------------------------------
+
+
+def _is_of_ranx(source: object, side: str) -> bool:
+    is_of_ranx = type(source).__module__.partition(".")[0] == "ranx"
+    if is_of_ranx and side == "qrels" and type(source).__name__ == "Run":
+        raise TypeError(
+            "qrels is a ranx Run, which contains scores instead of grades: call "
+            "join_run(qrels, run)."
+        )
+    return is_of_ranx and hasattr(source, "to_dict")
+
+
+def _find_key(names: Iterable[Any], known: Sequence[str]) -> Any:
+    """Return the first name that equals a known key in any spelling, or None."""
+    return next((name for name in names if normalize_name(str(name)) in known), None)
+
+
+def _list_requests(source: Any) -> Any:
+    """Return a list of judged queries from a list, or from a dict that contains it; else []."""
+    if isinstance(source, Mapping) and len(source) < 10:
+        source = source.get(_find_key(source, REQUESTS))
+    is_list = _are_dicts(source) and len(source) > 0
+    return source if is_list and _find_key(source[0], RATINGS) else []
+
+
+def _convert_requests(source: Any, side: str, _: object) -> Entries:
+    """Convert judged queries of Elasticsearch and OpenSearch, dicts with an id and ratings."""
+    queries = []
+    for request in _list_requests(source):
+        name = "id" if "id" in request else choose_columns(list(request), side, ["query"])[0]
+        queries.append((request[name], request.get(_find_key(request, RATINGS))))
+    return _convert_queries(queries, side)
+
+
+# Whole qrels and runs; `convert` returns Entries.
+CONTAINERS = [
+    Container(
+        "judged queries such as [{'id': q, 'ratings': […]}]",
+        lambda source, side: bool(_list_requests(source)),
+        _convert_requests,
+        ("qrels",),
+    ),
+    Container("a table", _has_columns, _convert_table),
+    Container(
+        "a Qrels or Run of ranx",
+        _is_of_ranx,
+        lambda source, side, lines: _convert_queries(source.to_dict(), side),
+    ),
+    Container("a dict of queries", lambda source, side: _has_items(source), _convert_queries),
+    Container(
+        "a list of dicts or named tuples", lambda source, side: are_rows(source), _convert_rows
+    ),
+    Container(
+        "a tuple (sparse matrix, query ids, document ids)",
+        lambda source, side: isinstance(source, tuple) and hasattr(source[0], "tocsr"),
+        _convert_matrix,
+        ("qrels",),
+    ),
+]

@@ -29,6 +29,7 @@ class Entries:
     names: np.ndarray | None = None  # distinct names in a file of runs
     name_codes: np.ndarray | None = None  # position in `names` of each row's name
     ranks: np.ndarray | None = None  # the rank column of a run, only for `warn_of_ranks`
+    are_distinct: bool = False  # whether documents cannot be repeated, as in dicts
 
     def query(self, row: int) -> Any:
         """Return the query of a row for an error message."""
@@ -42,9 +43,48 @@ class Entries:
         """Return the line number or, if it is unknown, the row number for an error message."""
         return name_rows(self.lines)(row)
 
+    def check(self, side: str, allow_empty: bool = False) -> Self:
+        """Check the rows of qrels or a run; drop judgments that are repeated or have no grade."""
+        if not allow_empty and len(self.numbers) == 0:
+            raise ValueError(f"{self.source} is empty: it contains no documents.")
+        if side == "run":
+            return self.refuse_missing_scores().refuse_repeats().warn_of_ranks()
+        entries = self.drop_missing_grades().drop_repeats()
+        entries.warn_of_negative()
+        return entries
+
+    def drop_missing_grades(self) -> Self:
+        """Drop judgments without a grade, with a warning; at least one grade must be left."""
+        is_missing = np.isnan(self.numbers)
+        if not is_missing.any():
+            return self
+        row = int(is_missing.argmax())
+        first = f"the first is {self.place(row)} ({self.pair(row)})."
+        if is_missing.all():
+            raise ValueError(f"{self.source}: no row contains a grade; {first}")
+        warn_user(
+            f"{self.source}: {is_missing.sum()} of {len(is_missing)} rows contain no grade and are "
+            f"left out; {first}"
+        )
+        entries = self.without(np.flatnonzero(is_missing))
+        codes, used = number_values(entries.query_codes)
+        return replace(entries, query_codes=codes, query_ids=self.query_ids[used])
+
+    def refuse_missing_scores(self) -> Self:
+        """Raise an error for the first document of a run without a score."""
+        is_missing = np.isnan(self.numbers)
+        if is_missing.any():
+            row = int(is_missing.argmax())
+            raise ValueError(
+                f"{self.source} must not contain missing scores or NaN; got nan for "
+                f"{self.place(row)}, {self.pair(row)}. If the document was not retrieved, leave it "
+                "out. If it was retrieved without a score, use -rank as the score."
+            )
+        return self
+
     def drop_repeats(self) -> Self:
         """Drop repeated judgments; raise an error if a document of a query has different grades."""
-        rows, firsts = find_repeats(self.query_codes, self.document)
+        rows, firsts = self.find_repeats()
         other = np.flatnonzero(self.numbers[rows] != self.numbers[firsts])
         if len(other):
             row, first = rows[other[0]], firsts[other[0]]
@@ -53,6 +93,12 @@ class Entries:
                 f"{self.numbers[row]:g}, but it has grade {self.numbers[first]:g} at {self.place(first)}: keep only one of the grades."
             )
         return self.without(rows)
+
+    def find_repeats(self) -> np.ndarray:
+        """Return the rows that repeat a document of their query, and the rows that they repeat."""
+        if self.are_distinct:
+            return np.empty((2, 0), dtype=np.intp)
+        return find_repeated_documents(self.query_codes, self.document)
 
     def drop_identical_ids(self) -> Self:
         """Drop the documents whose id equals the id of their query; all queries are kept."""
@@ -126,15 +172,9 @@ class Entries:
         )
         return self
 
-    def refuse_empty(self, allow_empty: bool = False) -> Self:
-        """Raise an error if there are no documents, unless `allow_empty`."""
-        if not allow_empty and len(self.numbers) == 0:
-            raise ValueError(f"{self.source} is empty: it contains no documents.")
-        return self
-
     def refuse_repeats(self) -> Self:
         """Raise an error if a query contains the same document twice."""
-        for row, first in zip(*find_repeats(self.query_codes, self.document), strict=True):
+        for row, first in zip(*self.find_repeats(), strict=True):
             raise ValueError(
                 f"{self.source}: {self.place(row)}: query {self.query(row)!r:.100} already contains "
                 f"document {plain(self.document[row])!r:.100} at {self.place(first)}."
@@ -194,7 +234,7 @@ def make_finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.n
     )
 
 
-def find_repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:
+def find_repeated_documents(query_codes: np.ndarray, document: Any) -> np.ndarray:
     """Return the rows that repeat a document of their query, and the rows that they repeat."""
     query_codes = query_codes.astype(np.intp)
     order, starts = sort_by_query(query_codes, query_codes.max(initial=-1) + 1)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skgraded._input.door import add_place, choice_validator
+from skgraded._input.door import choice_validator
 from skgraded._input.queries import sort_by_query
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain
@@ -243,15 +244,13 @@ def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
         )
     check_names(sources, argument)
     side = "qrels" if argument == "qrels" else "run"
-    rows = {}
-    for name, source in sources.items():
-        try:
-            rows[name] = read_entries(source, side, f"{argument}[{name!r}]")
-            if side == "qrels":
-                rows[name] = rows[name].without(np.flatnonzero(rows[name].numbers < 0))
-        except (TypeError, ValueError) as error:
-            raise add_place(error, f"{argument}[{name!r}]") from None
-    return rows
+    rows = {
+        name: read_entries(source, side, f"{argument}[{name!r}]")
+        for name, source in sources.items()
+    }
+    if side == "run":
+        return rows
+    return {name: each.without(np.flatnonzero(each.numbers < 0)) for name, each in rows.items()}
 
 
 def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
@@ -390,28 +389,35 @@ class JudgmentIndex:
             f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add judgments for it."
         )
 
-    def _find(self, query: np.ndarray, document: np.ndarray) -> np.ndarray:
+    def _find(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
-        documents, find_documents, find_pairs = self._index
-        if isinstance(document, np.ndarray):
-            codes = find_documents(document)
-        else:  # Arrow strings, which are not converted to objects
-            import pyarrow as pa
-            from pyarrow import compute
-
-            known = compute.index_in(pa.array(document), value_set=pa.array(documents))
-            codes = np.asarray(known.fill_null(-1))
-        rows = np.flatnonzero((query >= 0) & (codes >= 0))
-        judgment = np.full(len(query), -1, dtype=np.int32)
-        judgment[rows] = find_pairs(query[rows] * np.intp(len(documents)) + codes[rows])
+        order, starts = sort_by_query(query + np.intp(1), len(self.judgments.query_ids) + 1)
+        ids = _list_ids(document, order)
+        found = [-1] * int(starts[1])  # rows of queries without judgments
+        for positions, (first, last) in zip(
+            self._positions, pairwise(starts[1:].tolist()), strict=True
+        ):
+            found.extend(map(positions.get, ids[first:last], repeat(-1)))
+        judgment = np.empty(len(query), dtype=np.int32)
+        judgment[slice(None) if order is None else order] = found
         return judgment
 
     @cached_property
-    def _index(self) -> tuple[Any, Callable[[Any], np.ndarray], Callable[[Any], np.ndarray]]:
-        """Distinct documents, their finder, and a finder of pairs of query and document codes."""
-        codes, documents = number_values(self.judgments.document)
-        pairs = self._query * np.intp(len(documents)) + codes
-        return documents, make_finder(documents), make_finder(pairs, np.intp)
+    def _positions(self) -> list[dict[Any, int]]:
+        """The positions of the judgments of each query, keyed by document."""
+        order, starts = sort_by_query(self._query.astype(np.intp), len(self.judgments.query_ids))
+        ids = _list_ids(self.judgments.document, order)
+        rows = range(len(ids)) if order is None else order.tolist()
+        return [
+            dict(zip(ids[first:last], rows[first:last], strict=True))
+            for first, last in pairwise(starts.tolist())
+        ]
+
+
+def _list_ids(document: Any, order: np.ndarray | None) -> list[Any]:
+    """Return the document ids of all rows in an order as a list."""
+    ids = np.asarray(document, dtype=object)
+    return (ids if order is None else ids[order]).tolist()
 
 
 def _advise_on_types(ids: np.ndarray, others: np.ndarray) -> str:

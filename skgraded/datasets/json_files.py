@@ -17,16 +17,13 @@ from skgraded.datasets.entries import Entries
 META = "mteb_model_meta"  # a key of MTEB's predictions, {META: …, subset: {split: predictions}}
 
 
-def read_json(
-    data: bytes, path: str, side: str, split: str | None, allow_empty: bool = False
-) -> Entries:
+def read_json(data: bytes, path: str, side: str, split: str | None) -> Entries:
     """Convert the content of a JSON file, or of JSON Lines, to Entries."""
     try:
         content, lines = _parse_content(data.decode())
         if META in content and side == "run":
             content = _select_split(content, split)
-        entries = convert(content, side, lines).refuse_empty(allow_empty)
-        return replace(entries, source=path)
+        return replace(convert(content, side, lines), source=path)
     except TypeError as error:
         raise ValueError(f"{path}: {error}") from None
     except ValueError as error:  # JSON and UTF-8 errors state the position

@@ -5,24 +5,30 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.door import add_place, argument_error, check_given_grades, check_given_scores
+from skgraded._input.column_names import choose_columns
+from skgraded._input.door import (
+    argument_error,
+    check_given_grades,
+    check_given_scores,
+    place_errors,
+)
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import convert_library_errors, refuse_unknown
-from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
-from skgraded.datasets.data_structures import CHECK, RANK, choose_columns
+from skgraded.datasets.data_structures import RANK, convert_columns
 from skgraded.datasets.entries import Entries, name_rows
 from skgraded.datasets.text_files import (
     File,
     check_path,
     find_data,
-    parse_number,
+    parse_cell,
     parse_rows,
     read_blocks,
     try_parse,
@@ -48,7 +54,7 @@ def read_columns(
     path = check_path(source)
     texts, numbers = [query, *filter(None, [document])], [grade, *scores]
     cells, lines = _read_file(source, path, texts, numbers, advice)
-    try:
+    with place_errors(path):
         table = {name: np.asarray(cells[name]) for name in texts}
         row_name = name_rows(lines)
         table[grade] = check_given_grades(cells[grade], f"column {grade!r}", row_name)
@@ -64,8 +70,6 @@ def read_columns(
         codes, ids = query_codes(table[query], name=f"column {query!r}")
         if document is not None:
             refuse_missing_ids(table[document].tolist(), f"column {document!r}")
-    except (ValueError, TypeError) as error:
-        raise add_place(error, path) from None
     if document is not None:
         entries = Entries(path, np.asarray(ids), codes, table[document], table[grade], lines)
         entries.refuse_repeats()
@@ -77,38 +81,21 @@ def read_delimited(
 ) -> Entries:
     """Convert a table of qrels or of a run, whose header follows `n_before` lines, to Entries.
 
-    In qrels, rows without a grade are left out with a warning: Quepid exports them for documents
-    that nobody judged and, with a single cell, for queries without judgments.
+    In qrels, numbers may be missing: Quepid exports empty cells for documents that nobody judged
+    and, with a single cell, queries without judgments.
     """
     separator, known = header
-    names = choose_columns(known, side)
+    with place_errors(path):
+        names = choose_columns(known, side)
     refuse_unknown(names, known, f"{path}: line {n_before + 1}: ")  # or repeated names
-    is_qrels, ranks = side == "qrels", None
+    is_qrels = side == "qrels"
     cells, lines = _read_csv(data, path, n_before, separator, names[:2], names[2:], is_qrels)
     if RANK in known and not is_qrels:
         with suppress(ValueError):  # raised if a rank is no number, or if there are two columns
-            ranks = _read_csv(data, path, n_before, separator, [], [RANK])[0][RANK]
-    queries, documents, numbers = (cells[name] for name in names)
-    lacks_grade = np.isnan(numbers) & is_qrels
-    if lacks_grade.any():
-        first = name_rows(lines)(int(lacks_grade.argmax()))
-        if lacks_grade.all():
-            raise ValueError(f"{path}: no row contains a grade; the first is {first}.")
-        warn_user(
-            f"{path}: {lacks_grade.sum()} of {len(numbers)} rows contain no grade and are left "
-            f"out; the first is {first}."
-        )
-        rows = np.flatnonzero(~lacks_grade)
-        queries, documents, numbers = queries[rows], documents[rows], numbers[rows]
-        lines = None if lines is None else lines[rows]
-    numbers = numbers.astype(np.float64)  # large integers are rounded, as in files of TREC
-    try:
-        codes, ids = query_codes(queries, name=f"column {names[0]!r}")
-        column = f"column {names[2]!r}"
-        numbers = CHECK[side](numbers, n=len(numbers), name=column, row_name=name_rows(lines))
-    except ValueError as error:
-        raise add_place(error, path) from None
-    return Entries(path, ids, codes, documents, numbers, lines, ranks=ranks)
+            cells |= _read_csv(data, path, n_before, separator, [], [RANK])[0]
+    cells[names[2]] = cells[names[2]].astype(float)  # large integers are rounded, as in TREC files
+    with place_errors(path):
+        return replace(convert_columns(cells, names, side, lines, "column {!r}"), source=path)
 
 
 def _read_file(
@@ -209,10 +196,10 @@ def _read_csv(
         "".join(cells).encode()  # raises a ValueError if the texts are not UTF-8
         for name in numbers:
             word = row[header.index(name)]
-            number = parse_number(word.encode(errors="replace"))
-            if number is None and word.lower() not in ("", "nan"):
+            number = parse_cell(word)
+            if number is None:
                 raise ValueError(f"{name} must be a number; got {word!r:.100}.")
-            cells.append(word if number is not None else "nan")
+            cells.append("nan" if np.isnan(number) else word)
         return cells
 
     try:

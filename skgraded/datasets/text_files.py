@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import math
 import os
 import re
 import zlib
@@ -184,6 +185,12 @@ def parse_number(word: bytes) -> float | None:
     """Return a word as a float, or None if it is NaN, not a number, or contains an underscore."""
     number = try_parse(float, word)
     return None if number is None or number != number or b"_" in word else number
+
+
+def parse_cell(cell: str) -> float | None:
+    """Return the number in a cell: NaN if the cell is empty or "nan", None if it is no number."""
+    number = parse_number(cell.encode(errors="replace"))
+    return math.nan if number is None and cell.strip().lower() in ("", "nan") else number
 
 
 def try_parse(convert: Callable[[Word], Value], word: Word) -> Value | None:

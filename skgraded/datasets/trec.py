@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from skgraded._input.column_names import find_columns
 from skgraded._input.door import choice_validator
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded.datasets import text_files
-from skgraded.datasets.data_structures import find_columns
 from skgraded.datasets.entries import Entries, make_empty_run, number_values
 from skgraded.datasets.json_files import read_json
 from skgraded.datasets.table_files import read_delimited, split_header
@@ -218,9 +218,7 @@ def _make_bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
 
 def read_qrels_table(path: File) -> Entries:
     """Read qrels; drop repeated judgments, and warn about negative grades."""
-    rows = _read_form(path, QRELS).drop_repeats()
-    rows.warn_of_negative()
-    return rows
+    return _read_form(path, QRELS).check("qrels")
 
 
 def read_run_table(
@@ -232,7 +230,7 @@ def read_run_table(
 ) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
     choice_validator("third", ["rank", "score"], optional=True)(third)
-    return _read_form(path, RUN, split, third, allow_empty).refuse_repeats().warn_of_ranks()
+    return _read_form(path, RUN, split, third, allow_empty).check("run", allow_empty)
 
 
 def find_tag(source: Any) -> str | None:
@@ -296,7 +294,7 @@ def _read_form(
     with closing(text_files.read_blocks(path, name)) as parts:
         n_before, line, is_json, blocks = text_files.find_data(parts)
         header = split_header(line) if not is_json else ("", [])
-        is_table = all(find_columns(header[1], side).values())
+        is_table = sum(map(bool, find_columns(header[1], side).values())) > 1
         if form is RUN and not is_json and not is_table:
             form = _choose_form(line, third)
         if third is not None and form is not THREE[third]:
@@ -306,7 +304,7 @@ def _read_form(
         if is_json or is_table:
             data = b"".join(text for _, text in blocks)
             if is_json:
-                return read_json(data, name, side, split, allow_empty)
+                return read_json(data, name, side, split)
             return read_delimited(data, name, side, n_before, header)
         return _convert_lines(blocks, name, form, allow_empty)
 

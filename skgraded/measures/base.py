@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
 from skgraded._input.door import refuse_bad_grades, whole_number
 from skgraded._input.queries import QueryIds
-from skgraded._input.words import suggest_name
+from skgraded._input.words import normalize_name, suggest_name
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
@@ -329,11 +329,6 @@ def registered(
         return cls
 
     return register
-
-
-def normalize_name(name: str) -> str:
-    """Return a name as measure strings are compared, without case and underscores."""
-    return name.casefold().replace("_", "")  # casefold unifies the two Unicode characters for μ
 
 
 def list_parameters(measure: Measure | type[Measure]) -> dict[str, dataclasses.Field[Any]]:

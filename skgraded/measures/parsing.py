@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from skgraded._input.door import choice_validator
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import find_nearest
+from skgraded._input.words import find_nearest, normalize_name
 from skgraded.measures.base import (
     ALIASES,
     KNOWN_NAMES,
@@ -18,7 +18,6 @@ from skgraded.measures.base import (
     PARSED,
     Measure,
     describe_unknown,
-    normalize_name,
 )
 from skgraded.measures.grades import Relevance
 from skgraded.measures.parameters import check_threshold

@@ -249,8 +249,10 @@ def distinct_documents(
     return queries.find_distinct_rows(codes, judgments.query_ids, document, values, duplicates)
 
 
-def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None = None) -> None:
+def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None = None) -> bool:
     """Warn if all grades are integers ≥ 1, and at least two queries have several distinct grades.
+
+    Return whether a warning was issued.
 
     These are probably star ratings. In click data, all grades may be 1. Unjudged documents that
     count as irrelevant have grade 0.
@@ -260,13 +262,15 @@ def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None =
     grades = layout.levels[present]
     has_zeros = layout.n_unknown > 0 and unjudged_documents == "irrelevant"
     if has_zeros or grades.min(initial=np.inf) < 1 or (grades != np.rint(grades)).any():
-        return
-    if np.count_nonzero(layout.sum_levels(present.astype(int)) > 1) >= 2:
+        return False
+    is_graded = np.count_nonzero(layout.sum_levels(present.astype(int)) > 1) >= 2
+    if is_graded:
         warn_user(
             f"All grades are from {grades.min():g} to {grades.max():g}, so every document counts "
             "as relevant. If 1 is the irrelevant grade, as in ratings from 1 to 5 stars, subtract "
             "it: y - 1."
         )
+    return bool(is_graded)
 
 
 def evaluate_judgments(

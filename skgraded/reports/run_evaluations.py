@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import numpy as np
 from skgraded._input import door
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
-from skgraded.datasets.data_structures import NAMES, read_entries
+from skgraded.datasets.data_structures import is_run, read_entries
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.join import Joined, JudgmentIndex, check_join_options
 from skgraded.datasets.trec import choose_run_names, read_qrels_table, read_run_table
@@ -147,7 +147,7 @@ def evaluate_each_run(
     is missing from a run is an error. `fate` says what happens to these queries.
     """
     index = JudgmentIndex(judgments)
-    evaluations, notes = {}, []
+    evaluations, notes, is_warned = {}, [], False
     for name, run in runs:
         if identical_ids == "drop":
             run = run.drop_identical_ids()
@@ -158,7 +158,9 @@ def evaluate_each_run(
             ties=ties,
             unjudged_documents="keep",
         )
-        evaluations[name] = evaluate_joined(joined, judgments, measures, unjudged_documents)
+        truth = make_truth(joined, judgments)
+        is_warned = is_warned or warn_of_grades_from_1(truth, unjudged_documents)
+        evaluations[name] = evaluate_judgments(measures, truth, joined.score, unjudged_documents)
         sides = (
             (
                 joined.missing,
@@ -182,33 +184,29 @@ def evaluate_each_run(
             notes.append((joined.missing.sum(), f"{name}: {'; '.join(texts)}."))
         if missing == "raise" and joined.missing.any():
             raise ValueError(notes[-1][1])
-        del run, joined  # free the memory of large runs
+        del run, joined, truth  # free the memory of large runs
     notes.sort(key=itemgetter(0), reverse=True)  # the run with the most missing queries first
     return evaluations, shorten_text(" ".join(text for _, text in notes))
 
 
-def evaluate_joined(
-    joined: Joined, judgments: Entries, measures: list[Measure], unjudged_documents: str
-) -> Evaluation:
-    """Evaluate the rows of a run, joined with judgments."""
+def make_truth(joined: Joined, judgments: Entries) -> Judgments:
+    """Return the grades of the rows of a run that was joined with judgments."""
     is_measured = joined.sizes > 0
     starts = np.append(0, np.cumsum(joined.sizes[is_measured]))
     query_ids = judgments.query_ids[is_measured]
-    truth = Judgments(Truth(joined.grade, joined.grade.dtype, query_ids, None, starts))
-    warn_of_grades_from_1(truth, unjudged_documents)
-    return evaluate_judgments(measures, truth, joined.score, unjudged_documents)
+    return Judgments(Truth(joined.grade, joined.grade.dtype, query_ids, None, starts))
 
 
 def _name_runs(runs: Any) -> Mapping[str, Any]:
     """Return the runs keyed by name, given a mapping, a list of runs, or one run."""
     if isinstance(runs, (Mapping, list, tuple)) and not runs:
         raise TypeError(f"runs must not be empty; got an empty {type(runs).__name__}.")
-    if isinstance(runs, Mapping) and all(map(_is_run, runs.values())):
+    if isinstance(runs, Mapping) and all(map(is_run, runs.values())):
         check_names(runs, "runs")
         return runs
     if isinstance(runs, (str, os.PathLike)):
         runs = [runs]
-    if not isinstance(runs, (list, tuple)) or _are_rows(runs):
+    if not isinstance(runs, (list, tuple)) or is_run(runs):
         return {"run": runs}
     paths = [os.fspath(run) for run in runs if isinstance(run, (str, os.PathLike))]
     refuse_repeated(paths, "runs")
@@ -219,35 +217,11 @@ def _name_runs(runs: Any) -> Mapping[str, Any]:
     }
 
 
-COLUMN_KEYS = ("query", "document")
-
-
-def _is_run(value: Any) -> bool:
-    """Return whether a value of a mapping is a run, and not the documents of a query."""
-    if isinstance(value, Mapping):
-        has_columns = all(any(map(value.__contains__, NAMES[key])) for key in COLUMN_KEYS)
-        return has_columns or all(isinstance(part, (Mapping, list)) for part in value.values())
-    if isinstance(value, (list, tuple)):
-        return _are_rows(value)
-    return isinstance(value, (str, os.PathLike)) or not isinstance(
-        value, (np.ndarray, set, frozenset, float, int)
-    )
-
-
-def _are_rows(rows: Sequence[Any]) -> bool:
-    """Return whether rows are dicts or named tuples that name a query; True without rows."""
-    names = [row if isinstance(row, Mapping) else getattr(row, "_fields", ()) for row in rows[:1]]
-    return all(any(name in row for name in NAMES["query"]) for row in names)
-
-
 def _load_run(name: str, source: Any, allow_empty: bool) -> Entries:
     """Read a run from a file, or convert another form; errors name the file or the run."""
     if isinstance(source, (str, os.PathLike)):
         return read_run_table(source, allow_empty=allow_empty)
-    try:
-        return read_entries(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
-    except (TypeError, ValueError) as error:
-        raise door.add_place(error, f"runs[{name!r}]") from None
+    return read_entries(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
 
 
 def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:

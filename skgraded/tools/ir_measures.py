@@ -11,7 +11,8 @@ from skgraded.datasets.data_structures import read_entries
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as parse
 from skgraded.measures.base import list_parameters
-from skgraded.reports.run_evaluations import evaluate_joined
+from skgraded.reports.evaluating import evaluate_judgments, warn_of_grades_from_1
+from skgraded.reports.run_evaluations import make_truth
 
 with needs("skgraded.ir_measures", "ir_measures"):
     import ir_measures
@@ -75,7 +76,9 @@ class _Evaluator(providers.Evaluator):
             return  # no documents were retrieved
         joined = self._judged.join(entries, unjudged_documents="keep")
         measures = [each.measure for each in self.measures]
-        evaluation = evaluate_joined(joined, self._judged.judgments, measures, "irrelevant")
+        truth = make_truth(joined, self._judged.judgments)
+        warn_of_grades_from_1(truth, "irrelevant")
+        evaluation = evaluate_judgments(measures, truth, joined.score, "irrelevant")
         query_ids = plain_list(evaluation.query_ids)
         for each, values in zip(self.measures, evaluation.per_query.values(), strict=True):
             for query_id, value in zip(query_ids, values.tolist(), strict=True):

@@ -7,6 +7,7 @@ from collections import namedtuple
 from itertools import product
 
 import pytest
+from scipy.sparse import csr_array
 
 from skgraded.datasets import (
     join_judgments,
@@ -233,10 +234,17 @@ FILES = [
             (b'{"q":\n {"\xff": 1}}', "'utf-8' codec can't decode byte"),
             (b'{"q": {"a": 1, "a": 2}}', "an object contains the key 'a' 2 times"),
             (b'{"q": {"a": 1}, "q": {}}', "an object contains the key 'q' 2 times"),
-            (b"{}", "(qrels|run) is empty"),
-            (b'{"q": {"a": NaN}}', "(qrels|run) must .*nan for doc"),
         )
     ),
+    *((read, b"{}", "^<file> is empty") for read in (read_qrels, read_run)),
+    (read_qrels, b'{"q": {"a": null}}', "^<file>: no row contains a grade; the first is row 0"),
+    (read_run, b'{"q": {"a": null}}', "^<file> must not contain missing scores or NaN; got nan"),
+    (
+        read_run,
+        b"query,docid,score\n1,a,\n",
+        "^<file> must not .* line 2, document 'a' of query '1",
+    ),
+    (read_qrels, b"uid,docid,rating\n1,a,2\n", r'^<file>: .*rename\(columns={"uid": "query"}\)'),
     (read_run, b'{"mteb_model_meta": {}}', "the file contains 0 subsets and splits"),
     (
         read_run,
@@ -425,7 +433,20 @@ BAD_QRELS = [
     (COLUMNS | {"document": ["a", "b", ""]}, ValueError, r"document is missing in row 2 \(''\)"),
     ([Qrel("q1", "", 1)], ValueError, r"qrels.doc_id is missing in row 0 \(''\): every row must"),
     ([Qrel("q1", "a", 1), Qrel("q1", None, 1)], ValueError, "qrels.doc_id is missing in row 1"),
-    ({"q1": {"b": 1}, "q2": {"a": math.nan}}, ValueError, "got nan for document 'a' of query 'q2'"),
+    *(
+        ({"q1": {"a": missing}}, ValueError, r"no row contains a grade; the first is row 0 \(.*'a'")
+        for missing in (None, math.nan, "")
+    ),
+    ({"q1": ["a", {"b": 1}]}, TypeError, r"form {query: {document: grade}}; got the part {'b': 1}"),
+    ({"q1": [("a", 1), "b"]}, TypeError, "got the part 'b'. The documents of a query may be a di"),
+    ({"q1": [{"uid": "a", "grade": 1}]}, ValueError, r'rename\(columns={"uid": "document"}\)'),
+    ({"q1": [{"hits": []}]}, TypeError, r"got the part {'hits': \[\]}"),
+    ([{"id": "q1", "ratings": [{"a": 1}]}], ValueError, r'rename\(columns={"a": "document"}\)'),
+    (
+        (csr_array([[2, 1]]), ["q1", "q2"], ["a", "b"]),
+        ValueError,
+        "qrels has 2 query ids, but its matrix has 1",
+    ),
     *(
         (empty, ValueError, "qrels is empty: it contains no documents")
         for empty in ({"q1": {}}, {}, [], iter([]))
@@ -434,18 +455,13 @@ BAD_QRELS = [
     (
         {"qid": ["q"], "doc": ["a"], "grade": [1]},
         ValueError,
-        "no column 'document'; its columns "
-        "are 'qid', 'doc', 'grade'. Did you mean 'doc'. Other accepted names: doc_id, docno.",
+        "no column 'document'; its columns are 'qid', 'doc', 'grade'. Rename one, as with pandas: "
+        r'rename\(columns={"doc": "document"}\). Other accepted names: doc_id, docno.*, in any case',
     ),
     (
-        {"q1": ["a", "b"]},
-        TypeError,
-        r"qrels must have the form {query: {document: grade}}; got the part {'q1': \['a', 'b'\]}",
-    ),
-    (
-        [{"qid": "q1", "docid": "a", "rating": 1}, {"qid": "q1", "docid": "b"}],
+        {"QueryId": ["q"], "Query_ID": ["q"], "document": ["a"], "grade": [1]},
         ValueError,
-        "qrels.rating must be finite; got nan for row 1",
+        "qrels has several query columns, 'QueryId' and 'Query_ID': keep only one of them",
     ),
     (
         {"qid": ["q"], "docno": ["a"], "label": [1], "relevance": [2]},
@@ -462,7 +478,8 @@ BAD_QRELS = [
         ValueError,
         "row 1: document 'a' of query 'q1' has grade 2, but it has grade 1 at row 0",
     ),
-    (COLUMNS | {"grade": [0, math.nan, 1]}, ValueError, "grade must be finite; got nan for row 1"),
+    (COLUMNS | {"grade": [0, math.inf, 1]}, ValueError, "grade must be finite; got inf for row 1"),
+    (COLUMNS | {"grade": [0, "high", 1]}, TypeError, "grade must contain .*; row 1 is 'high'"),
     (COLUMNS | {"grade": [1]}, ValueError, "qrels.grade has 1 rows, but qrels.query has 3"),
     (
         {"query": {0: "q1"}, "document": {0: "a"}, "grade": {0: 1}},
@@ -482,8 +499,8 @@ BAD_RUNS = [
     (
         [("q1", "a", 1.0)],
         TypeError,
-        "run has no column 'query': pass the result of read_run, a "
-        "table, a dict of dicts, a dict of ranked lists, or a list of dicts .*; got list",
+        "run has no column 'query': pass the result of read_run, a table, .* a list of dicts or "
+        "named tuples; got list",
     ),
     ("bm25.run", TypeError, "pass the result of read_run, .*; got str"),
     ({ScoredDoc("q1", "a", 1.0)}, TypeError, "got set"),
@@ -492,7 +509,6 @@ BAD_RUNS = [
     *(
         (response, TypeError, r"form {query: {document: score}}, or {query: \[document, …\]}")
         for response in (
-            {"q1": [{"_id": "a", "_score": 2}]},
             {"q1": {"hits": {"hits": []}}},
             {"responses": [{"hits": {"hits": [{"_id": "a", "_score": 2}]}}]},
             {"response": {"numFound": 1, "docs": [{"id": "a", "score": 2}]}},
@@ -504,7 +520,15 @@ BAD_RUNS = [
         ValueError,
         "run: row 2: query 'q1' already contains document 'b' at row 0",
     ),
-    (RUN_COLUMNS | {"score": [1, math.nan, 3]}, ValueError, "must not .* NaN; got nan for row 1"),
+    *(
+        (
+            RUN_COLUMNS | {"score": [1, missing, 3]},
+            ValueError,
+            "must not .* NaN; got nan for row 1, document 'b' of query 'q1'. If the document was not",
+        )
+        for missing in (math.nan, None, "")
+    ),
+    ({"q1": {"a", "b"}}, TypeError, r"a set of ids \(only in qrels, because it has no order\)"),
     (RUN_COLUMNS | {"score": [1, 2]}, ValueError, "run.score has 2 rows, but run.query has 3"),
     (RUN_COLUMNS | {"document": ["a"]}, ValueError, "run.document has 1 rows, but run.query has 3"),
     (RUN_COLUMNS | {"query": ["q1", None, "q1"]}, ValueError, r"run.query is missing in row 1"),
@@ -518,7 +542,7 @@ BAD_RUNS = [
     (
         {"query": ["q1"], "documents": ["a"], "score": [1.0]},
         ValueError,
-        "run has no column 'document'; its columns are .*Did you mean 'documents'",
+        r'run has no column .document.; its columns are .* rename\(columns={"documents": "document"',
     ),
     (RUN_COLUMNS | {"query": "abc"}, TypeError, "run.query must be an array"),
     (RUN_COLUMNS | {"query": [["q1"]] * 3}, TypeError, "run.query must contain hashable ids; row"),
@@ -605,7 +629,7 @@ JUDGES = {"human": DICTS, "model": DICTS}
             ValueError,
             r"^qrels\['human'\] and runs\['bm25'\] have no query in common",
         ),
-        (JUDGES, {"bm25": {"q1": {"a": math.nan}}}, ValueError, r"^runs\['bm25'\]: .*nan"),
+        (JUDGES, {"bm25": {"q1": {"a": math.nan}}}, ValueError, r"^runs\['bm25'\] must .*nan"),
         (
             {"human": {**COLUMNS, "document": ["a"] * 3}},
             None,
@@ -613,7 +637,7 @@ JUDGES = {"human": DICTS, "model": DICTS}
             r"^qrels\['human'\]: .*grade 1, but it has grade 2",
         ),
         ({}, None, ValueError, "^qrels is empty: pass the judgments of at least one judge"),
-        ({"human": {}}, None, ValueError, r"^qrels\['human'\]: qrels is empty"),
+        ({"human": {}}, None, ValueError, r"^qrels\['human'\] is empty"),
         (
             [DICTS],
             None,

@@ -164,7 +164,7 @@ def test_official_measures_have_the_values_and_the_ties_of_trec_eval():
         (
             {"a": BM25, "b": {"q1": {"b": math.nan}}},
             ValueError,
-            r"runs\['b'\]: .* document 'b' of query 'q1'",
+            r"runs\['b'\] must .* document 'b' of query 'q1'",
         ),
         ({"a": BM25, "b": {"p": {"b": 1}}}, ValueError, r"runs\['b'\] have no query in common"),
         (["nowhere.run"], OSError, "nowhere.run"),
