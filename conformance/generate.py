@@ -203,9 +203,10 @@ def precision(ranked, grades, k=None, threshold=None):
 
 
 @measure("Recall")
-def recall(ranked, grades, k=None, threshold=None):
-    """R@k = relevant documents among the first k / R."""
-    return Fraction(n_relevant(ranked[:k], threshold), n_relevant(grades, threshold))
+def recall(ranked, grades, k=None, threshold=None, divisor="relevant"):
+    """R@k = relevant documents among the first k / R, or / min(R, k) (divisor="min")."""
+    n = n_relevant(grades, threshold)
+    return Fraction(n_relevant(ranked[:k], threshold), min(n, k or n) if divisor == "min" else n)
 
 
 @measure("RR")

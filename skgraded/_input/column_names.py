@@ -1,42 +1,51 @@
 """Names that many tools give to the columns of qrels, runs and tables of scores."""
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from skgraded._input.words import find_nearest, normalize_name, quote_names, suggest_name
 
-# Accepted names, in order of priority. In PyTerrier data frames, `qid` contains query ids and
-# `query` contains query texts.
-NAMES: dict[str, tuple[str, ...]] = {
-    "query": ("qid", "query_id", "q_id", "query-id", "query", "user_id"),
+# Accepted names, in order of priority; the names of a later group are used only if a table has no
+# name of the groups before. In PyTerrier data frames, `qid` contains query ids and `query` texts.
+NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "query": (("qid", "query_id", "q_id", "query-id", "query", "user_id"),),
     "document": (
-        *("doc_id", "docno", "docid", "doc-id", "corpus-id", "document", "document_id"),
-        *("corpus_id", "item_id", "passage_id", "pid", "_id", "id"),
+        (
+            *("doc_id", "docno", "docid", "doc-id", "corpus-id", "document", "document_id"),
+            *("corpus_id", "item_id", "passage_id", "pid"),
+        ),
+        ("_id", "id"),
     ),
-    "grade": ("grade", "relevance", "label", "rating", "rel"),
-    "score": ("score", "_score"),
+    "grade": (("grade", "relevance", "label", "rating", "rel"),),
+    "score": (("score", "_score"),),
 }
-COLUMN_OF = {normalize_name(name): column for column, names in NAMES.items() for name in names}
+KEYS = {
+    column: tuple(tuple(dict.fromkeys(map(normalize_name, group))) for group in groups)
+    for column, groups in NAMES.items()
+}
+COLUMN_OF = {key: column for column, keys in KEYS.items() for group in keys for key in group}
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
-GRADES = set(map(normalize_name, NAMES["grade"]))
 BEIR = normalize_name("corpus-id")  # in qrels with this column, the grades may be called scores
 
 
 def find_columns(names: Iterable[Any], side: str) -> dict[str, list[Any]]:
     """Return the names that may be those of each column of qrels or a run, the best one first.
 
-    Case, "_", "-" and spaces are ignored, but an exact name replaces its other spellings.
+    Case, "_", "-" and spaces are ignored, but an exact name wins over other spellings.
     """
+    known = list(dict.fromkeys(names))
     spellings: dict[str, list[Any]] = {}
-    for name in dict.fromkeys(names):
+    for name in known:
         spellings.setdefault(normalize_name(str(name)), []).append(name)
+    if side == "qrels" and BEIR in spellings and not spellings.keys() & set(KEYS["grade"][0]):
+        spellings["grade"] = spellings.get("score", [])
     found: dict[str, list[Any]] = {column: [] for column in COLUMNS[side]}
-    if side == "qrels" and BEIR in spellings and not spellings.keys() & GRADES:
-        spellings |= {"grade": spellings.get("score", [])}
-    for column, matches in found.items():
-        for key in dict.fromkeys(map(normalize_name, NAMES[column])):
-            known = spellings.get(key, [])
-            matches += [name for name in known if name in NAMES[column]] or known
+    for column in found:
+        for group, keys in zip(NAMES[column], KEYS[column], strict=True):
+            exact = [name for name in group if name in known]
+            spelled = [name for key in keys for name in spellings.get(key, ())]
+            found[column] = found[column] or exact or spelled
     return found
 
 
@@ -49,7 +58,7 @@ def choose_columns(names: Collection[Any], side: str, columns: Iterable[str] = (
             raise ValueError(
                 f"{side} has no column {column!r}; its columns are {quote_names(list(names))}. "
                 f"Rename one, as with pandas: {_show_renaming(column, found, names)}. Other "
-                f"accepted names: {', '.join(NAMES[column])}, in any case."
+                f"accepted names: {', '.join(chain(*NAMES[column]))}, in any case."
             )
         keys = [column if column == "grade" else normalize_name(str(name)) for name in matches]
         if len(keys) > 1 and keys[0] == keys[1]:
@@ -63,7 +72,7 @@ def choose_columns(names: Collection[Any], side: str, columns: Iterable[str] = (
 def _show_renaming(column: str, found: Mapping[str, list[Any]], names: Iterable[Any]) -> str:
     """Return the line that renames the column that is most probably the missing one."""
     others = [name for name in names if not any(name in matches for matches in found.values())]
-    nearest = (find_nearest(known, others) for known in NAMES[column])
+    nearest = (find_nearest(known, others) for known in chain(*NAMES[column]))
     name = next(filter(None, nearest), others[0] if others else "…")
     return f'rename(columns={{"{name!s:.60}": "{column}"}})'
 

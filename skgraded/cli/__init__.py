@@ -21,7 +21,7 @@ from skgraded.cli._columns import read_measure_columns
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
 from skgraded.cli._formats import WRITERS, find_missing, share_of_judged
 from skgraded.large.jobs import PARTITIONINGS
-from skgraded.measures.parsing import DEFAULT_MEASURES
+from skgraded.measures.parsing import DEFAULT_MEASURES, choose_names
 from skgraded.reports import compare
 from skgraded.reports.comparing import validate_settings
 from skgraded.reports.comparison_rows import FAMILIES
@@ -314,7 +314,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
 
 def _with_implied(args: Namespace) -> Namespace:
     """Return the options with those that they imply, the measures, and the systems in the files."""
-    names = "trec_eval" if "official" in (args.texts or ()) else args.names
+    names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
     implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}
     args = Namespace(**vars(args) | implied)

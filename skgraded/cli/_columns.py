@@ -36,10 +36,12 @@ def read_measure_columns(args: Namespace) -> list[MeasureColumn]:
     columns = []
     for text in args.texts or DEFAULT_MEASURES:
         source, *name = re.split(r"\s+as\s+", text.strip(), maxsplit=1)
-        parts = [source]
-        if args.names is not None:
-            groups = OFFICIAL if source == "official" else parts
-            parts = [part for group in groups for part in expand_name(group)]
+        parts = []
+        for part in expand_name(source):
+            group = OFFICIAL if part == "official" else (part,)
+            parts += [each for member in group for each in expand_name(member, args.names)]
+        if name and len(parts) > 1:
+            raise ValueError(f'-m "{text}": "as" requires one measure, but {source} is a list.')
         columns += [_parse_column(part, name, args) for part in parts]
     is_page = args.format == "html"
     if args.command == "compare" or is_page or args.intervals or args.by or args.weight_column:

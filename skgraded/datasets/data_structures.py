@@ -81,7 +81,7 @@ def _has_items(source: object) -> bool:
 # Numbers and documents ---------------------------------------------------------------------------
 
 
-def _convert_numbers(values: Any, side: str, **names: Any) -> np.ndarray:
+def _convert_grades_or_scores(values: Any, side: str, **names: Any) -> np.ndarray:
     """Return grades or scores as float64; texts are parsed, and missing numbers become NaN."""
     is_plain = isinstance(values, list) and len(values) == names["n"]
     if is_plain and type(values[0]) in (int, float):
@@ -162,7 +162,7 @@ def convert_columns(
     query, document, number = ((form or side + ".{}").format(name) for name in names)
     codes, ids = query_codes(table[names[0]], name=query)
     n = len(codes)
-    numbers = _convert_numbers(
+    numbers = _convert_grades_or_scores(
         table[names[2]], side, name=number, n=n, expected=query, row_name=name_rows(lines)
     )
     documents = table[names[1]]
@@ -260,7 +260,7 @@ def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
     n = len(documents)
     try:
         read_documents = _read_documents(documents, f"{side}.document", None, "")
-        read_numbers = _convert_numbers(
+        read_numbers = _convert_grades_or_scores(
             numbers, side, name=side, n=n, expected="document", row_name=row_name
         )
     except (TypeError, ValueError):

@@ -5,6 +5,7 @@ import tempfile
 from contextlib import closing
 from typing import Any
 
+from skgraded._input.argument_names import suggest_arguments
 from skgraded._input.atomic_files import check_writable
 from skgraded._input.needs import needs
 from skgraded._input.progress import show_progress
@@ -19,6 +20,7 @@ MIN_QUERIES = 2**16  # queries that are summed at once
 MIN_QUERIES_OF_SEGMENTS = 2**19  # the same with segments, because each sum of a segment takes long
 
 
+@suggest_arguments
 def evaluate_batches(
     batches: Any,
     y_true: str,

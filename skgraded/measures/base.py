@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded._input.argument_names import suggest_arguments
 from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
 from skgraded._input.door import refuse_bad_grades, whole_number
 from skgraded._input.queries import QueryIds
@@ -133,6 +134,7 @@ class Measure(_Immutable):
         for name, field in self._fields.items():
             object.__setattr__(self, name, field.metadata["check"](getattr(self, name)))
 
+    @suggest_arguments
     def __call__(
         self,
         y_true: ArrayLike | Judgments,
@@ -178,6 +180,7 @@ class Measure(_Immutable):
         judgments = as_judgments(y_true, qid, group, sample_weight)
         return sums.mean_of_defined(self.per_query(judgments, y_score), judgments.weights)
 
+    @suggest_arguments
     def per_query(
         self,
         y_true: ArrayLike | Judgments,

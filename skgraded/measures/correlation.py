@@ -85,7 +85,7 @@ class PairAccuracy(_Correlation):
         return _plan_ordered_pairs(np.ones(len(counts)), n_pairs, layout)
 
 
-@base.registered()
+@base.registered(aliases=("roc_auc",))
 class AUC(Relevance):
     r"""Area under the ROC curve (Hanley & McNeil 1982), for relevant and irrelevant documents.
 

@@ -15,6 +15,7 @@ from skgraded.measures.base import (
     ALIASES,
     KNOWN_NAMES,
     MEASURES,
+    OTHER_NAMES,
     PARSED,
     Measure,
     describe_unknown,
@@ -42,8 +43,17 @@ FAMILIES = {
 OFFICIAL_COUNTS = ("num_ret", "num_rel", "num_rel_ret")
 OFFICIAL_MEANS = ("map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
 
-_AT = re.compile(r"_at_(\d+)\s*$")  # the cut-off of sentence-transformers, as in ndcg_at_10
-_FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
+# The names of trec_eval that are not part of skgraded, in the form of `normalize_name`
+ABSENT = set(
+    "11ptavg g bing gmbpref gmmap infap ndcgrel numnonreljudgedret numq relativep relstring rndcg "
+    "rprecmult runid setmap setrelativep utility yaap".split()
+)
+SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside of parentheses
+_CUTOFF = re.compile(r"(.*?[@_])(\d+(?:\.\d+)?|mean)")  # a name that ends with a cut-off
+_OPTION = re.compile(r"^([A-Za-z_]+)\.(?=\d)")  # trec_eval's options are such as P.5,10
+_NUMBER = re.compile(r"\d+(\.\d+)?|mean")
+_AT = re.compile(r"_at_(\d+|k)\s*$")  # the cut-off of sentence-transformers, as in ndcg_at_10
+_FORM = re.compile(r"\s*([^\W\d][\w.-]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
 _check_names = choice_validator("names", ("trec_eval",))
 
 
@@ -86,10 +96,19 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
         return parsed
     if not isinstance(text, str):
         raise TypeError(f"measure must be a Measure or a string such as 'ndcng@10'; got {text!r}.")
-    if names is not None and _check_names(names) and text.strip() in FAMILIES:
-        example = f"{text.strip()}_{FAMILIES[text.strip()].split()[1]}"
+    if names is not None:
+        _check_names(names)
+    if len(parts := expand_name(text, names)) > 1:
         raise ValueError(
-            f"In trec_eval, {text} is a list of measures: choose one, such as {example}."
+            f"{text} is a list of measures: pass it where a list is accepted, such as measures=, "
+            f"or choose one, such as {parts[1]}."
+        )
+    text = str(parts[0])
+    if normalize_name(text) in ABSENT:
+        gm_map = " The command computes gm_map with --names trec_eval." if text == "gm_map" else ""
+        raise ValueError(
+            f"{text} is not a measure of skgraded; the documentation, 'Coming from trec_eval', lists "
+            f"alternatives.{gm_map}"
         )
     form = _FORM.fullmatch(_AT.sub(r"@\1", text))
     if form is None:
@@ -129,7 +148,7 @@ def _find_class(name: str) -> tuple[type[Measure], dict[str, Any]]:
 def _match_alias(name: str, alias: str) -> dict[str, float] | None:
     """Return the parameters if the name matches the alias (P_10 matches P_{k}), else None."""
     stem, _, parameter = alias.rstrip("}").partition("_{")
-    form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10; trec_eval options use P.10
+    form = re.fullmatch(r"(.+?)_([0-9]+)(\.[0-9]+)?", name)
     if not parameter or form is None or normalize_name(form[1]) != normalize_name(stem):
         return None
     return {parameter: float(form[2] + form[3]) if form[3] else int(form[2])}
@@ -148,7 +167,8 @@ def _parse_parameters(
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
     known = {normalize_name(name): name for name in cls._fields}
     for keyword in call.keywords:
-        name = known.get(normalize_name(keyword.arg or "**"))
+        key = normalize_name(keyword.arg or "**")
+        name = known.get(OTHER_NAMES.get(key, key))
         if name is None:
             raise ValueError(describe_unknown(cls, keyword.arg or "**"))
         yield name, _evaluate_literal(text, keyword)
@@ -189,9 +209,7 @@ def as_measures(
         )
     if not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ():
         raise TypeError(f"measures must be a Measure, a string or a list; got {measures!r}.")
-    if names is not None:
-        measures = [part for text in measures for part in expand_name(text)]
-    parsed = [measure(text, names) for text in measures]
+    parsed = [measure(part, names) for text in measures for part in expand_name(text, names)]
     if threshold is not None:
         parsed = [set_threshold(m, threshold) for m in parsed]
     if not parsed:
@@ -203,17 +221,30 @@ def as_measures(
     return parsed
 
 
-def expand_name(text: str | Measure) -> list[Any]:
-    """Return the names of single measures that a name or an option of trec_eval selects."""
-    if not isinstance(text, str):
-        return [text]
-    if text == "official":
-        official = OFFICIAL_COUNTS + OFFICIAL_MEANS
-        return [name for part in official for name in expand_name(part)]
-    if text in FAMILIES:
-        return [f"{text}_{cut_off}" for cut_off in FAMILIES[text].split()]
-    option = re.fullmatch(r"([A-Za-z_]+)\.([\d.]+(?:,[\d.]+)*)", text)  # such as P.5,10
-    return [f"{option[1]}_{part}" for part in option[2].split(",")] if option else [text]
+def expand_name(text: str | Measure, names: str | None = None) -> list[Any]:
+    """Return the names of single measures in a text such as "ndcg@5,10, map".
+
+    With `names`, "official" and names such as "P" stand for several measures, as in trec_eval.
+    """
+    parts: list[str] = []
+    for part in map(str.strip, SEPARATOR.split(text) if isinstance(text, str) else ()):
+        cut_off = _CUTOFF.fullmatch(parts[-1]) if parts else None
+        part = _OPTION.sub(r"\1_", part)
+        parts.append(cut_off[1] + part if cut_off and _NUMBER.fullmatch(part) else part)
+    if not isinstance(text, str) or names is None:
+        return parts or [text]
+    expanded = []
+    for part in parts:
+        group = OFFICIAL_COUNTS + OFFICIAL_MEANS if part == "official" else (part,)
+        for name in group:
+            cut_offs = FAMILIES[name].split() if name in FAMILIES else []
+            expanded += [f"{name}_{cut_off}" for cut_off in cut_offs] or [name]
+    return expanded
+
+
+def choose_names(texts: Iterable[Any], names: str | None) -> str | None:
+    """Return the rule for names, which is "trec_eval" if the texts contain "official"."""
+    return "trec_eval" if any("official" in expand_name(text) for text in texts) else names
 
 
 def set_threshold(measure: Measure, threshold: float) -> Measure:

@@ -37,11 +37,14 @@ __all__ = [
 ]
 
 
+check_divisor = choice_validator("divisor", ("min", "relevant"))
+
+
 @shared_fields
 class _Averaged(Ranked):
     """Base class for averages over the relevant documents that a list of length k can contain."""
 
-    divisor: str = parameter(default="min", check=choice_validator("divisor", ("min", "relevant")))
+    divisor: str = parameter(default="min", check=check_divisor)
 
     def _largest_divisor(self, layout: Layout) -> int:
         """Return the cut-off or, if it does not limit the divisor, the size of the longest query."""
@@ -53,6 +56,7 @@ class _Averaged(Ranked):
         "map": {},
         "average_precision": {},
         "mean_average_precision": {},
+        "context_precision": {},
         "map_cut_{k}": {"divisor": "relevant"},
     }
 )
@@ -244,7 +248,7 @@ class _DefinedAsZero(grades.Relevance):
         return (self.undefined != 0) & super()._undefined(layout)
 
 
-@base.registered(aliases=("p", "P_{k}"))
+@base.registered(aliases=("p", "P_{k}", "prec"))
 class Precision(_DefinedAsZero, grades.Thresholded):
     r"""Precision P@k: the share of the first k documents that are relevant.
 
@@ -269,8 +273,15 @@ class Precision(_DefinedAsZero, grades.Thresholded):
         return _plan_mean(self, self._relevant(layout).astype(float), layout)
 
 
-@base.registered(aliases=("r", "recall_{k}"))
-class Recall(grades.Thresholded):
+@base.registered(
+    aliases={
+        "r": {},
+        "recall_{k}": {},
+        "recall_cap": {"divisor": "min"},
+        "R_cap": {"divisor": "min"},
+    }
+)
+class Recall(_Averaged, grades.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
     Recall is undefined for a query without a relevant document.
@@ -279,6 +290,9 @@ class Recall(grades.Thresholded):
     ----------
     k, undefined, ties, threshold
         As in `AP`.
+    divisor : {"relevant", "min"}, default="relevant"
+        The divisor, where R is the number of relevant documents. "relevant": R; "min": min(R, k),
+        as in BEIR's capped recall, so an ideal list scores 1.
 
     Examples
     --------
@@ -287,9 +301,11 @@ class Recall(grades.Thresholded):
     0.5
     """
 
+    divisor: str = parameter(default="relevant", check=check_divisor)
+
     def _plan(self, layout: Layout) -> Plan:
-        values = self._relevant_weights(layout, layout.max_size)
-        return self._sum(LINEAR, values, layout)
+        weights = self._relevant_weights(layout, self._largest_divisor(layout))
+        return self._sum(LINEAR, weights, layout)
 
 
 @base.registered(aliases=("mrr", "recip_rank", "reciprocal_rank"))
@@ -463,7 +479,7 @@ class SetRecall(grades.Relevance):
         return _plan_retrieved(self._relevant_weights(layout, layout.max_size), layout)
 
 
-@base.registered()
+@base.registered(aliases=("f1",))
 class SetF(grades.Relevance):
     r"""Set-based F measure: the weighted harmonic mean of set-based precision P and recall R.
 

@@ -19,7 +19,7 @@ def _compute_stops(levels: np.ndarray, tops: np.ndarray | float) -> np.ndarray:
     return -np.exp2(levels - tops) * np.expm1(-LN2 * levels)
 
 
-@base.registered()
+@base.registered(aliases=("expected_reciprocal_rank",))
 class ERR(Scaled, Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
+from skgraded._input.argument_names import suggest_arguments
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import Features
@@ -34,6 +35,7 @@ from skgraded.stats.paired_samples import means_of_queries
 from skgraded.writing.text import utf8
 
 
+@suggest_arguments
 def cross_evaluate(
     ranker: Estimator,
     X: Features,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
+from skgraded._input.argument_names import suggest_arguments
 from skgraded._input.arrow_strings import hash_ids
 from skgraded._input.queries import QueryIds, warn_of_row_ids
 from skgraded._input.tables import Features, as_table, take_rows
@@ -20,6 +21,7 @@ from skgraded.boosting.frames import find_pipeline_input
 from skgraded.boosting.rows import Queries
 from skgraded.judgments import Judgments, Layout, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
+from skgraded.measures import measure as as_measure
 from skgraded.measures.base import compute_means
 from skgraded.model_selection.query_source import (
     QuerySource,
@@ -50,6 +52,7 @@ SHARED = (
 )
 
 
+@suggest_arguments
 def make_ranking_scorer(
     measure: Scored, *, qid: Source = None, response_method: ResponseMethod = None
 ) -> RankingScorer:
@@ -192,7 +195,7 @@ def name_measures(measure: Scored) -> dict[str, Measure]:
     """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
-    return dict(zip(measure, as_measures(list(measure.values())), strict=True))
+    return {name: as_measure(each) for name, each in measure.items()}
 
 
 # Queries to score --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
+from skgraded._input.argument_names import suggest_arguments
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import read_named
 from skgraded._input.user_warnings import warn_user
@@ -68,6 +69,7 @@ def evaluate(
 ) -> Evaluation: ...
 
 
+@suggest_arguments
 def evaluate(
     y_true: ArrayLike | Judgments,
     y_score: Any,

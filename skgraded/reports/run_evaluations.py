@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skgraded._input import door
+from skgraded._input.argument_names import suggest_arguments
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
 from skgraded.datasets.data_structures import is_run, read_entries
@@ -21,12 +22,18 @@ from skgraded.judgments import (
     Truth,
 )
 from skgraded.measures import Measure, as_measures
-from skgraded.measures.parsing import DEFAULT_MEASURES, Measures, warn_of_other_meanings
+from skgraded.measures.parsing import (
+    DEFAULT_MEASURES,
+    Measures,
+    choose_names,
+    warn_of_other_meanings,
+)
 from skgraded.reports.evaluating import evaluate_judgments, warn_of_grades_from_1
 from skgraded.reports.evaluation import Evaluation
 from skgraded.writing.text import shorten_text
 
 
+@suggest_arguments
 def evaluate_runs(
     qrels: Any,
     runs: Any,
@@ -103,13 +110,12 @@ def evaluate_runs(
     door.check_unjudged_documents(unjudged_documents)
     check_join_options(missing, unjudged, ties, identical_ids)
     texts = measures if isinstance(measures, (list, tuple)) else [measures]
-    if "official" in map(str, texts):
-        names = "trec_eval"
-    measures = as_measures(measures, names, threshold)
+    rule = choose_names(texts, names)
+    measures = as_measures(measures, rule, threshold)
     sources = _name_runs(runs)
     is_path = isinstance(qrels, (str, os.PathLike))
     judgments = read_qrels_table(qrels) if is_path else read_entries(qrels, "qrels")
-    if names is None:
+    if rule is None:
         warn_of_other_meanings(measures, judgments.numbers.max())
     evaluations, note = evaluate_each_run(
         judgments,
@@ -118,7 +124,7 @@ def evaluate_runs(
         missing=missing,
         fate="count as empty rankings",  # there is no note with missing="skip"
         unjudged=unjudged,
-        ties=ties if names is None else "trec",
+        ties=ties if rule is None else "trec",
         unjudged_documents=unjudged_documents,
         identical_ids=identical_ids,
     )

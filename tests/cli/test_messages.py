@@ -56,6 +56,7 @@ COMMANDS = [  # each with a regex that the message matches
     ("evaluate qrels a.run b.run --format html", "use -c to count"),
     ("compare qrels b.run", "compare requires at least two runs"),
     ("compare none a.run b.run --baseline c.run", "Did you mean '.*run"),
+    ("evaluate qrels b.run -m gm_map", "computes gm_map with --names trec_eval"),
     ("evaluate qrels none", "^skgraded: .*No such file or directory: 'none'\n$"),
     (
         "compare qrels a.run b.run -c -m gm_map --names trec_eval",

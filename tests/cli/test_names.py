@@ -9,6 +9,7 @@ import pytest
 from commands import report, run, shell
 
 import skgraded as sg
+from skgraded.cli import main
 
 
 def test_official_is_what_trec_eval_prints(data_dir, capsys):
@@ -99,6 +100,15 @@ def test_the_command_has_the_values_and_notes_of_evaluate_runs(capsys, names):
     # a.run: c x a; only a is relevant at 2. Grades of b.run: 2, then 0 and 1, then 1.
     assert runs["a.run"].mean()["AP(threshold=2)"] == 1 / 3 / 3
     assert runs["b.run"].mean()["Precision(threshold=2)@2"] == 1 / 2 / 3
+
+
+def test_one_option_may_contain_several_measures(capsys):
+    entry = report(capsys, "evaluate qrels a.run -m", "ndcg@1,2, map")["a.run"]
+    assert list(entry["mean"]) == ["NDCG@1", "NDCG@2", "AP"]
+    entry = report(capsys, "evaluate qrels a.run -m", "official, ndcg_cut.1,2")["a.run"]
+    assert list(entry["mean"])[-2:] == ["ndcg_cut_1", "ndcg_cut_2"] and "P_5" in entry["mean"]
+    assert main(["evaluate", "qrels", "a.run", "-m", "ndcg@1,2 as x"]) == 2
+    assert '"as" requires one measure, but ndcg@1,2 is a list' in capsys.readouterr().err
 
 
 def test_columns_can_be_renamed(capsys):

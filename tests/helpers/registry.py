@@ -182,10 +182,11 @@ register(
 
 register(
     sg.Recall,
-    settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
-    few=[sg.Recall(k=3), sg.Recall(k=2, threshold=2)],
+    settings=grid(k=CUTOFFS, threshold=THRESHOLDS, divisor=("relevant", "min")),
+    few=[sg.Recall(k=3), sg.Recall(k=2, threshold=2), sg.Recall(k=3, divisor="min")],
     scale_invariant=[sg.Recall(k=3)],
-    ideal_is_one=[sg.Recall()],  # an ideal list may be longer than the cut-off
+    # With divisor="relevant", an ideal list may be longer than the cut-off.
+    ideal_is_one=[sg.Recall(), sg.Recall(k=3, divisor="min")],
 )
 
 

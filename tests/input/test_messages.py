@@ -427,7 +427,7 @@ def test_wrong_names_and_numbers_of_parameters_are_refused():
         partial(sg.NDCG, top_k=10): "are k, ties, gain, discount, undefined. Did you mean 'k'?",
         partial(sg.AP, rel=2): "Did you mean 'threshold'?",
         partial(sg.NDCNG, 5, k=5): "got multiple values for argument 'k'",
-        partial(sg.measure, "mrr(top_k=10)"): "Measure RR has no parameter 'top_k'; ",
+        partial(sg.measure, "mrr(depth=10)"): "Measure RR has no parameter 'depth'; ",
     }.items():
         assert words in message_of(call, ValueError if call.func is sg.measure else TypeError)
 
@@ -472,3 +472,20 @@ def test_errors_keep_the_names_of_arguments_in_workers_and_with_a_place():
     placed = add_place(pickle.loads(pickle.dumps(caught.value)), "rows.csv")
     assert str(placed) == "rows.csv: n_levels must be at least 2; got 1."
     assert placed.arguments == ("n_levels",)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "ours"),
+    [
+        *((sg.evaluate, *names) for names in (("metrics", "measures"), ("groups", "qid"))),
+        *((sg.evaluate, name, "y_score") for name in ("y_pred", "scores")),
+        *((sg.NDCG(), *names) for names in (("y_pred", "y_score"), ("groups", "qid"))),
+        *((sg.evaluate_runs, *names) for names in (("metrics", "measures"), ("scores", "runs"))),
+        *((sg.cross_evaluate, *names) for names in (("metric", "measures"), ("groups", "qid"))),
+        (sg.evaluate_batches, "metrics", "measures"),
+        (sg.make_ranking_scorer, "metric", "measure"),
+    ],
+)
+def test_arguments_with_names_of_other_tools_name_ours(function, name, ours):
+    with pytest.raises(TypeError, match=rf"\(\) has no argument '{name}': pass it as {ours}=\."):
+        function(**{name: 1})

@@ -59,7 +59,12 @@ TEXTS = {
     "ndgc@10": r"Unknown measure 'ndgc'\. Did you mean NDCG\? Known measures: .*EDRC.*NDCNG",
     "NCDNG": r"Did you mean NDCNG\?",
     "taupa": r"Did you mean TauAP\?",
-    **dict.fromkeys(["nope", "infAP", "rbo"], r"Unknown measure '\w+'\. Known measures"),
+    **dict.fromkeys(["nope", "rbo"], r"Unknown measure '\w+'\. Known measures"),
+    **dict.fromkeys(
+        ["infAP", "11pt_avg"], r"is not a measure of skgraded; .*'Coming from trec_eval'"
+    ),
+    "gm_map": "computes gm_map with --names trec_eval",
+    "ndcg@5, map": "ndcg@5, map is a list of measures: pass it where a list is accepted",
 }
 
 

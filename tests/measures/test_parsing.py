@@ -57,6 +57,14 @@ TEXTS = {
     "precision_at_5": (sg.Precision(k=5), "Precision@5"),
     "map_at_100": (sg.AP(k=100), "AP@100"),
     "AP(threshold=2)_at_20": (sg.AP(k=20, threshold=2), "AP(threshold=2)@20"),
+    "expected_reciprocal_rank@20": (sg.ERR(k=20), "ERR@20"),
+    "context_precision@5": (sg.AP(k=5), "AP@5"),
+    "r-precision": (sg.RPrecision(), "RPrecision"),
+    "prec@5": (sg.Precision(k=5), "Precision@5"),
+    "recall_cap@10": (sg.Recall(k=10, divisor="min"), "Recall(divisor='min')@10"),
+    "f1": (sg.SetF(), "SetF"),
+    "roc_auc": (sg.AUC(), "AUC"),
+    "ap(rel=2, top_k=5)": (sg.AP(k=5, threshold=2), "AP(threshold=2)@5"),
     # The Greek letter mu and the micro sign
     "\u03bcAP": (sg.MuAP(), "MuAP"),
     "\u00b5_map@5": (sg.MuAP(k=5), "MuAP@5"),
@@ -130,6 +138,27 @@ def test_one_measure_or_a_collection_of_measures():
     assert as_measures("ndcng@10") == as_measures(sg.NDCNG(k=10)) == [sg.NDCNG(k=10)]
     both = [sg.NDCNG(k=10), sg.MuAP()]
     assert as_measures(["ndcng@10", "mu_map"]) == as_measures(tuple(both)) == both
+    assert as_measures("ndcng@10, mu_map") == both
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("ndcg@1,3,mean", ["NDCG@1", "NDCG@3", "NDCG@mean"]),
+        ("ndcg_cut.5,10", ["NDCG(gain='linear')@5", "NDCG(gain='linear')@10"]),
+        (
+            "ap(threshold=2,ties='best')@5, 10",
+            [f"AP(ties='best',threshold=2)@{k}" for k in (5, 10)],
+        ),
+        ("iprec_at_recall.0.1,0.2", [f"InterpolatedPrecision(recall={r})" for r in (0.1, 0.2)]),
+        ("P_5,10, recall_5,map", ["Precision@5", "Precision@10", "Recall@5", "AP"]),
+    ],
+)
+def test_a_text_may_contain_several_measures(text, names):
+    assert [measure.name for measure in as_measures(text)] == names
+    assert [measure.name for measure in as_measures([text, "rr"])] == [*names, "RR"]
+    with pytest.raises(ValueError, match="is a list of measures: pass it where a list is accepted"):
+        sg.measure(text)
 
 
 # --- the registry --------------------------------------------------------------------------------
