@@ -43,7 +43,7 @@ class StoppingState:
 
     @property
     def over_at(self) -> int:
-        """The number of rounds after which training ends if no score improves."""
+        """The round at which training ends if no score improves."""
         return self.best_round + self.patience
 
     @property

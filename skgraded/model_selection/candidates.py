@@ -124,7 +124,7 @@ class CandidateRounds(StoppingState):
 
     @property
     def over_at(self) -> int:
-        """The number of rounds after which training ends if no score improves."""
+        """The round at which training ends, or at which the candidate is compared again."""
         if self.n_rounds == 0:
             return super().over_at
         return min(super().over_at, next(n for n in CHECKPOINTS if n > self.n_rounds))
