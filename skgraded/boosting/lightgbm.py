@@ -196,8 +196,7 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
         LightGBM calls it as ``metric(preds, dataset)`` or ``metric(y_true, y_pred, weight,
         group)``. It returns ``(name, value, True)``, where True means that higher is better, or a
         list of such tuples for a list of measures. It raises a ValueError in distributed training
-        (Dask, ``machines=``), where it would report only the queries of one machine, as LightGBM's
-        own metrics do.
+        (Dask, ``machines=``), where it would report only the queries of one machine.
 
     Raises
     ------

@@ -142,9 +142,7 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
         is better, or a list of such pairs for a list of measures. XGBoost records six decimals,
         and ``xgb.cv`` drops the weights from its folds. In distributed training, the value is the
         mean over the queries of all workers, and a query with rows on two workers counts twice.
-
-        If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError, because XGBoost
-        would weight the values by query *size*. Use ``QueryRanker(…, early_stopping=True)``.
+        For XGBoost's estimators, which raise a TypeError, use `QueryRanker`.
 
     Raises
     ------
@@ -335,24 +333,20 @@ def objective(
     Parameters
     ----------
     measure : Measure or str
-        NDCG, NDCNG, DCG, AP, MuAP, GAP, RPrecision or RBP, with or without a cut-off.
+        As in `skgraded.lightgbm.objective`, like all parameters.
     truncation : int, default=30
-        A pair counts only if one of its documents is among the first `truncation` ranks, as with
-        LightGBM's ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``.
-        Choose a value slightly above the cut-off.
+        A pair counts only if one of its documents is among the first `truncation` ranks.
     sigmoid : float, default=1.0
-        Steepness of the probability of a wrong order, 1 / (1 + exp(sigmoid · score difference)).
+        Steepness of the probability of a wrong order.
     norm : bool, default=True
-        Whether to reduce the weight of pairs whose scores are far apart, and of queries with large
-        gradients, as with LightGBM's ``lambdarank_norm``.
+        Whether to reduce the weight of pairs whose scores are far apart.
 
     Returns
     -------
     callable
         XGBoost calls it as ``objective(preds, dmatrix)``. It returns gradients and hessians; the
         hessians are twice the second derivatives, as in XGBoost's ``rank:ndcg``. Unlike there, the
-        weights of queries are not divided by their mean. It raises a TypeError if an XGBoost
-        estimator calls it.
+        weights of queries are not divided by their mean.
 
     Raises
     ------

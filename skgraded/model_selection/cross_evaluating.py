@@ -69,24 +69,23 @@ def cross_evaluate(
     qid : array-like of shape (n,), str or int, optional
         The query of each row, or the column of X with this name or position. By default, queries
         are read with the `qid` of the `QueryRanker` or, for other rankers, of a `QueryKFold` or
-        `QueryTimeSeriesSplit` passed as `cv`. The columns of queries and times that `qid` and the
-        splitter name are removed before the ranker receives X, unless the ranker names them itself:
-        as `qid`, in `drop`, or in the splitter of its early stopping or of an inner search.
+        `QueryTimeSeriesSplit` passed as `cv`. The ranker does not receive the columns of queries
+        and times that `qid` and the splitter name, unless it names them itself: as `qid`, in
+        `drop`, or in the splitter of its early stopping or of an inner search.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     cv : int, scikit-learn splitter or list of splits, default=5
         An int is the number of folds of ``GroupKFold``. A splitter receives the queries as groups
-        and must keep queries whole. Queries that are never tested are left out. A query that is
-        tested more than once gets the mean of its values.
+        and must keep queries whole. Queries that are never tested are left out; a query that is
+        tested several times gets the mean of its values.
     sample_weight : array-like of shape (n,), optional
         A query's weight in means and intervals is the mean over its rows. The ranker's ``fit``
         also receives the weights if it has this parameter, unless
         ``set_fit_request(sample_weight=False)``; pipelines and searches require a request.
     clusters : array-like of shape (n,), optional
-        Cluster of each row, the same for all rows of a query, as in `evaluate`. An int as `cv` then
-        keeps clusters whole; a splitter that splits a cluster issues a warning, because queries of
-        a cluster in the training set make those in the test set easy.
+        Cluster of each row, as in `evaluate`. An int as `cv` then keeps clusters whole; a splitter
+        that splits a cluster issues a warning, because the values would be too high.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores, as for `make_ranking_scorer`.
     n_jobs : int, optional
@@ -94,9 +93,9 @@ def cross_evaluate(
     return_estimator : bool, default=False
         Whether to keep the fitted clones as `estimators`.
     error_score : "raise" or float, default="raise"
-        If "raise", the error of a fold is raised. If a float, the queries of the fold get this
-        value (nan is left out of means), a FitFailedWarning is issued, and `errors` contains the
-        reason; an error is raised if all folds fail.
+        If "raise", the error of a fold is raised. If a float, its queries get this value (nan is
+        left out of means), a FitFailedWarning is issued, and `errors` contains the reason; an error
+        is raised if all folds fail.
     progress : bool, default=False
         Whether to show a progress bar on a terminal or in a notebook; requires tqdm.
 
@@ -112,8 +111,7 @@ def cross_evaluate(
     Warns
     -----
     UserWarning
-        If all grades are integers ≥ 1, as in star ratings, and at least two queries have several
-        distinct grades, or if all queries have only one row; see `evaluate`.
+        If the input looks like star ratings or row ids; see `evaluate`.
 
     Examples
     --------

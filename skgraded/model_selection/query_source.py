@@ -48,12 +48,10 @@ PARTIAL = (
 class TornQueryWarning(UserWarning):
     """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
 
-    KFold, ``cv=5`` and train_test_split split queries, so scores are wrong: too high because the
-    ranker was fitted on the queries, or too low because parts of queries have no relevant document.
-    Rows that are missing from X, as in HalvingGridSearchCV with ``resource="n_samples"``, are
-    detected only if queries are looked up in a Series by the row index of X. Split by query, for
-    example with QueryKFold or GroupKFold. With ``n_jobs``, the warning is issued in the workers, so
-    ``warnings.catch_warnings`` in the caller does not catch it.
+    KFold, ``cv=5`` and train_test_split split queries, so scores are wrong. Split by query, for
+    example with QueryKFold or GroupKFold. Rows that are missing from X are detected only if queries
+    are looked up in a Series by the row index of X. With ``n_jobs``, the warning is issued in the
+    workers, so ``warnings.catch_warnings`` in the caller does not catch it.
     """
 
 

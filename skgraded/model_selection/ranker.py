@@ -81,35 +81,29 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         LGBMRanker, XGBRanker, CatBoostRanker, or any ranker whose ``fit`` accepts ``group``
         (sizes of consecutive queries), ``qid`` or ``group_id`` (the query of each row, sorted by
         query); or any scikit-learn regressor, which is fitted on the rows in the order of X.
-        Estimators that choose or validate something on random rows are an error, such as
-        searches, RidgeCV and StackingRegressor.
+        Estimators that choose something on random rows are an error, such as searches and RidgeCV.
     qid : str, int or pandas Series, optional
         The source of the query ids in `fit` and `score`. If None, their argument `qid`. If str or
-        int, the column of X with this name or position (from the end if negative), which is removed
-        before `estimator` receives X. If a Series, the query of each row is looked up in the Series
-        by the row index of the frame X.
+        int, the column of X with this name or position (from the end if negative), which
+        `estimator` does not receive. If a Series, it is looked up by the row index of the frame X.
     early_stopping : bool, int or cross-validation splitter, default=False
-        Whether to stop boosting when `measure` no longer improves on validation queries. It is
-        supported for LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator`
-        sets the maximum number of rounds; its own stopping and evaluation settings are ignored.
-        HistGradientBoostingRegressor never holds out rows: ``early_stopping=True`` is an error.
-        The validation queries are
+        Whether to stop boosting when `measure` no longer improves on validation queries, for
+        LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator` sets the maximum
+        number of rounds; its own stopping and evaluation settings are ignored. The validation
+        queries are
 
         - if True, the queries passed to `fit` as `X_val` or, without it, a random
-          `validation_fraction` of the training queries, 10 % by default. Fewer than 50 of them
-          issue a UserWarning;
-        - if an int k ≥ 2, all queries: they are divided into k random folds, and one fit per
-          fold holds out its queries. All fits stop when the mean over all queries no longer
-          improves. The ranker is then fitted on all queries for the best number of rounds;
+          `validation_fraction` of the training queries. Fewer than 50 of them issue a UserWarning;
+        - if an int k ≥ 2, all queries, in k random folds: one fit per fold holds out its queries,
+          and all fits stop when the mean over all queries no longer improves. The ranker is then
+          fitted on all queries for the best number of rounds;
         - if a splitter, the queries in the test rows of its last split, such as the latest queries
-          with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
-          receives the queries as groups and must not split any query. The columns of queries and
-          times that it names are removed before `estimator` receives X, unless a ColumnTransformer
-          in `estimator` names them. The ranker is trained on the training rows of this split; other
-          rows are used only with `refit`.
+          with ``QueryTimeSeriesSplit(time="day", qid="session")``. It receives the queries as
+          groups and must keep them whole. `estimator` does not receive the columns of queries and
+          times that it names, unless a ColumnTransformer in `estimator` names them. The ranker is
+          trained on the training rows of this split; other rows are used only with `refit`.
     validation_fraction : float, default=0.1
-        The fraction in (0, 1) of queries to hold out if `early_stopping` is True. At least one
-        query is held out, and at least one remains for training.
+        The fraction in (0, 1) of queries to hold out if `early_stopping` is True, at least one.
     measure : Measure, str, or a list of them, default="ndcng@10"
         The measure that `score` computes and that early stopping maximizes on the validation
         queries. In a list, the first measure decides when to stop.
@@ -119,17 +113,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Whether to fit `estimator_` again after `early_stopping`, on all queries including the
         validation queries, for the best number of rounds. An int `early_stopping` always does this.
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing the queries to hold out, or the folds; an int makes every fit draw the same
-        queries, in any row order. `estimator` has a separate seed.
+        Seed for drawing the queries to hold out, or the folds. `estimator` has a separate seed.
     grades : {"level", "gain"}, default="level"
         How rankers that optimize NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
         ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other
         gains; up to 30 for LightGBM and 31 for XGBoost. "gain": the gains themselves, any numbers
         ≥ 0. Other estimators and the measures use the grades unchanged.
     drop : list of str or int, optional
-        Other columns of X, by name or position, to remove before `estimator` receives X, such as
-        the time column that the splitter of a search reads. `predict` accepts X with or without
-        them.
+        Other columns of X, by name or position, that `estimator` does not receive, such as the time
+        column that the splitter of a search reads. `predict` accepts X with or without them.
 
     Attributes
     ----------
@@ -145,9 +137,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     evals_result_ : dict
         Values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
     feature_importances_, coef_ : ndarray of shape (`n_features_in_`,)
-        Importances or coefficients of `estimator_`, if it has them. If columns of X were removed,
-        such as a query column, only `estimator_` has these attributes, because feature selectors
-        require one value per column of X.
+        Importances or coefficients of `estimator_`. If columns of X were removed, only `estimator_`
+        has them, because feature selectors require one value per column of X.
     n_features_in_ : int
         Number of features of `estimator_`: the columns of X except the query column and `drop`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -165,10 +156,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     For XGBRanker and CatBoostRanker, as for the measures, the weight of a query is the mean weight
     of its rows. LGBMRanker and regressors receive one weight per row.
 
-    If `early_stopping` is an int k, k copies of the rows are in memory. The folds take turns after
-    each round, unless ``joblib.parallel_config(n_jobs=…)`` lets several run at the same time; the
-    result does not depend on this. Callbacks in `fit_params` that run after a round are called once
-    per round, with the mean over all queries; other callbacks are called in all k + 1 fits.
+    If `early_stopping` is an int k, k copies of the rows are in memory, and
+    ``joblib.parallel_config(n_jobs=…)`` sets how many folds run at the same time; the result does
+    not depend on it. Callbacks in `fit_params` that run after a round are called once per round,
+    with the mean over all queries; other callbacks are called in all k + 1 fits.
 
     Early stopping computes the measures on the original grades. It does not support boosters that
     modify earlier rounds (``dart`` and ``gblinear``).
@@ -253,11 +244,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             same form as `X`, `y`, `qid` and `sample_weight`. X must not contain any of these
             queries. In a Pipeline, ``transform_input=["X_val"]`` transforms `X_val` like X.
         **fit_params : dict
-            Passed to the ``fit`` of `estimator` unchanged. Values per row, such as ``init_score``,
-            require rows that are sorted by query, and no held-out rows. Column positions, such as
-            those in ``cat_features``, do not count the columns that are removed. With
-            ``early_stopping=True``, the validation rows may also have LightGBM's form,
-            ``eval_set=[(X_val, y_val)]`` and ``eval_group=[sizes]``.
+            Passed to the ``fit`` of `estimator`. Values per row, such as ``init_score``, require
+            rows that are sorted by query, and no held-out rows. Column positions, such as those in
+            ``cat_features``, do not count removed columns. With ``early_stopping=True``, validation
+            rows may have LightGBM's form, ``eval_set=[(X_val, y_val)]`` and ``eval_group=[sizes]``.
 
         Returns
         -------
@@ -267,9 +257,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If an argument is invalid or settings conflict, such as `qid` passed twice, grades that
-            the ranker does not accept (see `grades`), weights that `estimator` does not support, a
-            query in both X and `X_val`, or a measure that is undefined for all validation queries.
+            If an argument is invalid or settings conflict, such as `qid` passed twice, a query in
+            both X and `X_val`, or a measure that is undefined for all validation queries.
         """
         measures = as_measures(self.measure) if self._rounds is None else self._rounds.measures
         are_gains = _check_grades(self.grades) == "gain"

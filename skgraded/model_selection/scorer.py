@@ -63,17 +63,15 @@ def make_ranking_scorer(
     measure : Measure, str, a list of them, or a mapping of names to them
         The measures to compute. With a list, the scorer returns a dict of scores by measure name,
         from one ``predict`` and one sort. With a mapping, the dict has the names of the mapping,
-        such as ``{"ndcng10": "ndcng@10"}`` for tools that reject "@". The `refit` of a search must
-        be one of the scorer's `names`, which scikit-learn checks only after all fits.
+        such as ``{"ndcng10": "ndcng@10"}``. The `refit` of a search must be one of the scorer's
+        `names`, which scikit-learn checks only after all fits.
     qid : str, int or pandas Series, optional
-        The source of the query ids. If None, the scorer uses the `qid` of the `QueryRanker`, alone
-        or at the end of a pipeline, or metadata routing, ``search.fit(X, y, qid=qid)``. It requests
-        `qid` by default, even if it was made while routing was disabled. If str or int, the column
-        of X with this name or position (from the end if negative). Columns are read from the X that
-        the user passes, before the steps of a pipeline; a position in `QueryRanker` is not used
-        there, because steps may move columns. If a Series, ids are looked up by the row index of
-        the frame X. The Series should contain exactly the rows of all queries,
-        so that incomplete queries are detected.
+        The source of the query ids, as in `QueryRanker`. If None, the scorer uses the `qid` of the
+        `QueryRanker`, alone or at the end of a pipeline, or metadata routing, ``search.fit(X, y,
+        qid=qid)``; it requests `qid` by default. Columns are read from the X that the user passes,
+        before the steps of a pipeline; a position in `QueryRanker` is not used there, because steps
+        may move columns. A Series should contain exactly the rows of all queries, so that
+        incomplete queries are detected.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores; with a list, the first method that the
         estimator has. The default is ``predict`` for rankers and regressors; for classifiers, it is
@@ -85,12 +83,11 @@ def make_ranking_scorer(
     -------
     RankingScorer
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
-        ``scoring=``; higher is better. `sample_weight` and `qid` have shape (n,); a query's weight
-        is the mean over its rows. A call without `qid` raises a ValueError, unless the scorer finds
-        the queries in X. Split queries issue a `TornQueryWarning`.
-        ``set_score_request(sample_weight=True)`` makes the scorer also request weights. Without
-        weights, it issues a UserWarning if a `QueryRanker` was fitted with weights, unless
-        ``set_score_request(sample_weight=False)``.
+        ``scoring=``; higher is better. A query's weight is the mean over its rows. A call without
+        `qid` raises a ValueError, unless the scorer finds the queries in X. Split queries issue a
+        `TornQueryWarning`. ``set_score_request(sample_weight=True)`` makes the scorer also request
+        weights. Without weights, it issues a UserWarning if a `QueryRanker` was fitted with
+        weights, unless ``set_score_request(sample_weight=False)``.
 
     Raises
     ------

@@ -68,9 +68,8 @@ class QueryKFold(_QuerySplitter):
     n_splits : int, default=5
         Number of folds, at least 2.
     qid : str, int or pandas Series, optional
-        The query of each row: the column of X with this name, or at this position; or a Series
-        that is looked up by the row index of X. If None, ``split`` requires the queries as
-        `groups`, like ``GroupKFold``.
+        The source of the query of each row, as in `QueryRanker`. If None, ``split`` requires the
+        queries as `groups`, like ``GroupKFold``.
     shuffle : bool, default=False
         If False, use the folds of ``GroupKFold``, which contain about the same number of rows. If
         True, use random folds that contain about the same number of queries.
@@ -150,9 +149,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
     See Also
     --------
-    skgraded.QueryRanker : Holds out the latest queries if `early_stopping` is this splitter. In
-        scikit-learn's functions, which do not remove the time column from the features, it removes
-        the column if `drop` contains it.
+    skgraded.QueryRanker : Holds out the latest queries if `early_stopping` is this splitter. For
+        scikit-learn's functions, its `drop` must contain the time column.
 
     Examples
     --------
