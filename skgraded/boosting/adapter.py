@@ -66,12 +66,10 @@ class Adapter:
     # Arguments of fit that may receive the queries. The first that fit has is used. `group` receives
     # the sizes of consecutive queries, and the others receive the query of each row.
     query_arguments: ClassVar[Sequence[str]] = ("qid", "group", "group_id")
-    row_arguments: ClassVar[
-        Collection[str]
-    ] = ()  # arguments of fit that depend on the order of the rows
-    scores_late: ClassVar[bool] = (
-        False  # whether a booster computes its first scores after `patience` rounds
-    )
+    # Arguments of fit that depend on the order of the rows
+    row_arguments: ClassVar[Collection[str]] = ()
+    # Whether a booster computes its first scores after `patience` rounds
+    scores_late: ClassVar[bool] = False
     _fit_stopped: ClassVar[Callable[..., Any]]  # defined by boosters, for early stopping
 
     def check(self) -> None:
@@ -230,17 +228,11 @@ class BoosterAdapter(Adapter):
     round, and stops when ``state.is_over``.
     """
 
-    round_parameters: ClassVar[Collection[str]] = (
-        "n_estimators",
-    )  # parameters for the number of rounds
-    without_stopping: ClassVar[
-        Mapping[str, Any]
-    ] = {}  # settings that disable the library's early stopping
-    conflicting: ClassVar[
-        Collection[str]
-    ] = ()  # arguments of fit that conflict with early stopping
+    round_parameters: Collection[str] = ("n_estimators",)  # parameters for the number of rounds
+    without_stopping: Mapping[str, Any] = {}  # settings that disable the library's early stopping
+    conflicting: Collection[str] = ()  # arguments of fit that conflict with early stopping
     # Values of parameters that select a booster that modifies the trees of earlier rounds:
-    changing: ClassVar[Mapping[str, Collection[str]]] = {}
+    changing: Mapping[str, Collection[str]] = {}
 
     def _add_callbacks(self, fit_params: dict[str, Any], *callbacks: Any) -> dict[str, Any]:
         """Return the fit arguments with callbacks after those that the user passes."""

@@ -205,7 +205,8 @@ def check_arguments(
             )
         X_val, y_val = sets[0]
         validation = validation | {"X_val": X_val, "y_val": y_val, "group_val": all_sizes[0]}
-        fit_params = fit_params | {"eval_set": None, "eval_group": None}
+        of_validation = ("eval_set", "eval_group")
+        fit_params = {name: fit_params[name] for name in fit_params if name not in of_validation}
     if kind is not None:
         is_splitter = kind == "splitter"
         setting = f"{type(ranker.early_stopping).__name__}(…)" if is_splitter else None

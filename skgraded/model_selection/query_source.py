@@ -104,6 +104,10 @@ class QuerySource:
             )
         self.source: Any = source
         self.name = name
+        # The place of the values in a message
+        self.place = f"{'the ' if isinstance(source, str) else ''}column {source!r}"
+        if self.is_series:
+            self.place = f"the Series {name}"
 
     @classmethod
     def of_call(cls, qid: object, group: object, estimator: object, cv: object = None) -> Self:
@@ -146,13 +150,6 @@ class QuerySource:
     def move_before_steps(self) -> Self:
         """Return the source for the X of a pipeline; a position is lost, because steps move columns."""
         return type(self)(None if isinstance(self.source, numbers.Integral) else self.source)
-
-    @property
-    def place(self) -> str:
-        """The place of the values in a message."""
-        if self.is_series:
-            return f"the Series {self.name}"
-        return f"{'the ' if isinstance(self.source, str) else ''}column {self.source!r}"
 
     def locate(self, table: FeatureTable) -> TableColumn | None:
         """Return the column of a table, or None if the source is not a column."""
@@ -255,22 +252,21 @@ class QuerySource:
 
         `verb` is "fit" or "score".
         """
-        in_X = np.zeros(len(self.source), dtype=bool)
-        in_X[self.source.index.get_indexer(X.index)] = True
-        if in_X.all():
+        is_in_X = np.isin(np.arange(len(self.source)), self.source.index.get_indexer(X.index))
+        if is_in_X.all():
             return
-        codes, ids = self.source.factorize()
-        known = codes >= 0  # a row without a query belongs to none
-        sizes = np.bincount(codes[known], minlength=len(ids))
-        seen = np.bincount(codes[known & in_X], minlength=len(ids))
-        incomplete = np.flatnonzero((seen > 0) & (seen < sizes))
+        codes, ids = self.source.factorize()  # the code of a row without a query is -1
+        n_in_X, n_missing = (
+            np.bincount(codes[rows] + 1, minlength=len(ids) + 1)[1:] for rows in (is_in_X, ~is_in_X)
+        )
+        incomplete = np.flatnonzero((n_in_X > 0) & (n_missing > 0))
         if len(incomplete):
             message = PARTIAL.format(
                 partial=len(incomplete),
-                seen=np.count_nonzero(seen),
+                seen=np.count_nonzero(n_in_X),
                 verb=verb,
                 example=plain(ids[incomplete[0]]),
-                missing=(sizes - seen)[incomplete].sum(),
+                missing=n_missing[incomplete].sum(),
             )
             warn_user(message, TornQueryWarning)
 
