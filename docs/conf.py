@@ -30,6 +30,7 @@ templates_path = ["_templates"]
 # Pages ------------------------------------------------------------------------------------------
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_fence_as_directive = ["math"]  # code hosts also render ```math
 myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -45,6 +46,7 @@ PAGES = {
     "../MAINTAINING.md": "maintaining.md",
     "../CHANGELOG.md": "changelog.md",
 }
+INCLUDED = {page: file for file, page in PAGES.items() if "/" not in page}
 
 # The API ----------------------------------------------------------------------------------------
 
@@ -131,7 +133,7 @@ def _block(translator, node):
     raise SkipNode
 
 
-FORMULA = re.compile(r"^### (\w+)\n.*?```\{math\}\n(.*?)```", re.MULTILINE | re.DOTALL)
+FORMULA = re.compile(r"^### (\w+)\n.*?```math\n(.*?)```", re.MULTILINE | re.DOTALL)
 FORMULAS = {
     name: formula
     for page in ("formulas.md", "user_models_and_pairs.md")
@@ -147,27 +149,34 @@ def _set_formula(app, what, name, obj, options, lines):
         lines[1:1] = ["", ".. math::", "", *formula, ""]
 
 
-GLOSSARY = (Path(__file__).parent / "glossary.md").read_text("utf-8").partition("{glossary}")[2]
-TERMS = {term.replace(" ", "-"): term for term in re.findall(r"(?m)^(\w.*)\n  ", GLOSSARY)}
-
-
 def _show_foreign_terms(app, what, name, obj, options, lines):
     """Show the terms of scikit-learn's glossary in inherited docstrings as code."""
     lines[:] = [re.sub(r":term:`([^`]+)`", r"``\1``", line) for line in lines]
 
 
 def _link_to_pages(app, document, source):
-    """Convert links to files of the repository and to terms of the glossary."""
+    """Convert links to files of the repository, and include the files that are pages here too."""
+    file = INCLUDED.get(f"{document}.md")
+    if file:
+        source[0] = (Path(__file__).parent / file).read_text(encoding="utf-8")
     for file, page in PAGES.items():
         source[0] = source[0].replace(f"]({file}", f"]({page}")
     source[0] = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
-    source[0] = re.sub(
-        r"\[([^]]+)\]\((?:\.\./)?glossary\.md#([\w-]+)\)",
-        lambda link: f"{{term}}`{link[1]} <{TERMS[link[2]]}>`",
-        source[0],
-    )
     # The blank line that ends a doctest in a document is none of the example.
     source[0] = re.sub(r"\n\n( *```\n)", r"\n\1", source[0])
+
+
+# Pages that list other pages have a hidden table of contents, in the order of the links in lists
+# and tables. A code host would show the directive as code.
+CONTENTS = {"guide", "recipes/index", "troubleshooting/index", "coming_from/index"}
+TOCTREE = "\n\n```{{toctree}}\n:hidden:\n\n{}\n```\n"
+
+
+def _add_contents(app, document, source):
+    if document in CONTENTS:
+        rows = "\n".join(re.findall(r"(?m)^(?:- |  |\| ).*", source[0]))
+        links = dict.fromkeys(re.findall(r"\]\((\w+)\.md\)", rows))
+        source[0] += TOCTREE.format("\n".join(links))
 
 
 LISTED = runpy.run_path(str(Path(__file__).parent / "messages.py"))["listed"]
@@ -186,6 +195,7 @@ def setup(app):
     autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "ref.")
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("source-read", _link_to_pages)
+    app.connect("source-read", _add_contents)
     app.connect("source-read", _add_messages)
     app.connect("autodoc-process-docstring", _show_foreign_terms, priority=400)
     app.connect("autodoc-process-docstring", _set_formula, priority=400)  # before numpydoc

@@ -5,10 +5,12 @@ import inspect
 import pkgutil
 import re
 import runpy
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from engine_libraries import library
+from markdown_it import MarkdownIt
 
 import skgraded as sg
 
@@ -87,7 +89,7 @@ def test_every_measure_has_a_formula():
     sections = dict(re.findall(r"(?ms)^### (\w+)\n(.*?)(?=^##|\Z)", page))
     assert sorted(sections) == sorted(sg.measures.MEASURES)
     for name, text in sections.items():
-        assert "```{math}\n" in text, name
+        assert "```math\n" in text, name
 
 
 OBJECTS = {
@@ -133,18 +135,56 @@ PAGES = [
 ]
 
 
+def tokens_of(page):
+    """Return the tokens of a Markdown file, as a code host reads it."""
+    parser = MarkdownIt("commonmark").enable("table")
+    return parser.parse(page.read_text(encoding="utf-8"))
+
+
 def links_of(page):
-    """Return pairs (text, target) of the links in a Markdown file, without those in code."""
-    text = re.sub(r"```.*?```|`[^`\n]*`", "code", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    return re.findall(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", text)
+    """Return pairs (text, target) of the links and pictures in a Markdown file."""
+    links = []
+    for token in tokens_of(page):
+        children = token.children or []
+        for i, child in enumerate(children):
+            if child.type == "link_open":
+                end = next(j for j in range(i, len(children)) if children[j].type == "link_close")
+                text = "".join(part.content for part in children[i + 1 : end])
+                links.append((text, child.attrs["href"]))
+            elif child.type == "image":
+                links.append((child.content, child.attrs["src"]))
+    return links
+
+
+def anchors_of(page):
+    """Return the anchors of the headings of a Markdown file, as code hosts and the site form them."""
+    tokens = tokens_of(page)
+    headings = [
+        "".join(child.content for child in after.children)
+        for token, after in pairwise(tokens)
+        if token.type == "heading_open"
+    ]
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_have_text_and_lead_to_files(page):
-    """A code host shows links without text as nothing, and does not know the pages of Sphinx."""
+def test_links_have_text_and_lead_to_files_and_headings(page):
     for text, target in links_of(page):
         assert text.strip(), f"{target} has no text"
-        path = target.partition("#")[0]
-        if path and "://" not in target and not target.startswith("mailto:"):
-            is_built = path.startswith(("gallery/", "api/"))
-            assert is_built or (page.parent / path).exists(), f"{target} does not exist"
+        path, _, anchor = target.partition("#")
+        # Sphinx creates the pages of the gallery and of the API.
+        if "://" in target or path.startswith(("gallery/", "api/")):
+            continue
+        linked = page.parent / path if path else page
+        assert linked.exists(), f"{target} does not exist"
+        assert not anchor or anchor in anchors_of(linked), f"{target} is not a heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_code_host_shows_no_directives_or_roles_as_code(page):
+    if page.name == "index.md" and page.parent == DOCS:
+        return  # the front page of the site
+    for token in tokens_of(page):
+        shown = token.info if token.type == "fence" else token.content
+        assert not shown.startswith(("{", ":::")), shown
+        assert token.type == "fence" or not re.search(r"\{\w+\}`", token.content), shown
