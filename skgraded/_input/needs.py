@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
 
 DISTRIBUTIONS = {"jinja2": "Jinja2"}  # distribution names that differ from module names
@@ -18,7 +17,7 @@ def needs(caller: str, *packages: str, extra: str = "all") -> Iterator[None]:
         yield
     except ImportError as error:
         failed = (error.name or " ".join(str(error).split())).partition(".")[0]
-        missing = [name for name in packages if not _is_importable(name)] or [failed]
+        missing = [name for name in packages if not is_installed(name)] or [failed]
         *others, last = [DISTRIBUTIONS.get(name, name) for name in missing]
         shown = f"{', '.join(others)} and {last}" if others else last
         raise ImportError(f'{caller} needs {shown}: pip install "skgraded[{extra}]"') from error
@@ -30,11 +29,3 @@ def is_installed(*packages: str) -> bool:
         return all(find_spec(name) is not None for name in packages)
     except ImportError:  # raised by an import hook
         return False
-
-
-def _is_importable(name: str) -> bool:
-    try:
-        import_module(name)
-    except ImportError:
-        return False
-    return True

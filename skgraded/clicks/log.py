@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 class ClickLog:
     """A log of impressions: which documents were shown at which positions, and clicked.
 
-    One row is one impression: a document (item) that a session showed at a position. Without
-    sessions, a log may also be counted per query, item and position.
+    One row is one impression: a document (item) that a session showed at a position.
 
     Parameters
     ----------
     clicked : array-like of shape (n,), or str
-        Whether each impression was clicked: every number above 0 is one click, also a number of
-        clicks or a dwell time. With `n_impressions`, the number of impressions with a click.
+        Clicks, or dwell times: every number above 0 is one click. With `n_impressions`, the number
+        of impressions with a click.
     position : array-like of shape (n,), or str
         Position at which each document was shown, from 1.
     qid, item : array-like of shape (n,), or str, optional
@@ -50,17 +49,16 @@ class ClickLog:
         Session of each row. A session is one list of results of one query.
     n_impressions : array-like of shape (n,), or str, optional
         Number of impressions of each row, if a database counted the log per query, item and
-        position. Count clicks with ``count_if(clicks > 0)``: ``sum(clicks)`` counts two clicks on
-        one impression twice, and the estimates are then wrong. By default, each row is one
-        impression.
+        position. Count clicks with ``count_if(clicks > 0)``: ``sum(clicks)`` would count two clicks
+        on one impression twice.
     data : DataFrame, Arrow table, DuckDB relation, or dict of columns, optional
         If passed, the other arguments are names of its columns.
 
     Raises
     ------
     ValueError, TypeError
-        If a column is invalid, or the rows are not impressions: `clicked` contains rates, or counts
-        without `n_impressions`; every row has a click; or impressions and clicks are separate rows.
+        If a column is invalid, or the rows are not impressions, for example because every row has
+        a click.
 
     Warns
     -----
@@ -152,16 +150,15 @@ class ClickLog:
         Raises
         ------
         ValueError, TypeError
-            If a setting is invalid, position 1 has no impressions or no clicks, or "all_pairs" has
-            more than 500 positions.
+            If a setting is invalid, position 1 has no clicks, or "all_pairs" has more than 500
+            positions.
 
         Warns
         -----
         UserWarning
             If positions have no estimate, because no document was shown there and elsewhere, as in
-            the log of a single ranker. Also if the limits of the intervals are nan, because fewer
-            than 15 sessions (or, without sessions, queries) show documents at several positions;
-            "pivot" requires 50.
+            the log of a single ranker; or if too few sessions or queries for intervals show
+            documents at several positions.
 
         References
         ----------
@@ -176,10 +173,9 @@ class ClickLog:
     def grades(self, bias: PositionBias | ArrayLike, clip: float | None = None) -> np.ndarray:
         """Return clicks divided by the examination of their positions, as grades without bias.
 
-        For any sum over documents of grade · discount, such as `DCG` with ``gain="linear"``, these
-        grades have the same expectation as the attractiveness of the documents [1]_. This does not
-        hold for measures that divide by an ideal value, such as NDCG, NDCNG and μAP: the ideal
-        value is then computed from noisy grades.
+        For any sum of grade · discount, such as `DCG` with ``gain="linear"``, these grades have the
+        same expectation as the attractiveness of the documents [1]_. This does not hold for
+        measures that divide by an ideal value, such as NDCG and μAP.
 
         Parameters
         ----------
@@ -221,9 +217,9 @@ class ClickLog:
     def preferences(self, rule: str = "click_skip_above") -> tuple[np.ndarray, np.ndarray]:
         """Infer preferences between the items of each session.
 
-        A user who clicks an item after skipping another one probably prefers it. Unlike clicks
-        themselves, these preferences depend little on which positions are examined [1]_. The log
-        must contain `session` and `item`; positions may have gaps.
+        A user who clicks an item after skipping another one probably prefers it. Unlike clicks,
+        these preferences depend little on which positions are examined [1]_. The log must contain
+        `session` and `item`.
 
         Parameters
         ----------
@@ -243,8 +239,7 @@ class ClickLog:
         Raises
         ------
         ValueError
-            If the rule is unknown, or a session contains two queries, an item twice, or two items
-            at one position.
+            If the rule is unknown, or a session is not one list of results of one query.
 
         References
         ----------
@@ -279,10 +274,9 @@ class ClickLog:
     ) -> pandas.DataFrame:
         r"""Compare rankers by the DCG that the weighted clicks of each session give.
 
-        The value of a session is the sum over its clicks of weight · discount, where the weight is
-        1 / examination of the clicked position, and the discount is that of the item's rank among
-        the items of the session, by the scores of a ranker. The mean over sessions estimates the
-        DCG with linear gain of the documents' attractiveness.
+        The value of a session is the sum over its clicks of discount / examination: the discount of
+        the item's rank by the scores of a ranker, and the examination of the clicked position. The
+        mean over sessions estimates the DCG with linear gain of the documents' attractiveness.
 
         Parameters
         ----------
@@ -296,15 +290,13 @@ class ClickLog:
         baseline : str, optional
             The ranker to compare all others with. By default, the first.
         bias : str, PositionBias or array-like of shape (n_positions,), default="all_pairs"
-            The method of `position_bias` with which the examination is estimated, anew in each
-            resample. The examination is fixed if it is passed: the limits and p-values then do not
-            include its error and are too optimistic, unless it is known from elsewhere.
+            The method of `position_bias` with which each resample estimates the examination. If
+            the examination itself is passed, the limits and p-values do not include its error.
         clip : float, optional
-            Largest weight of a click, at least 1. It reduces the variance, and biases all values
-            downwards.
+            As in `grades`.
         clusters : {"qid", "session"}, default="qid"
             What is resampled. Sessions of the same query are not independent. "session" yields
-            shorter intervals, which are a statement about exactly the queries of this log.
+            shorter intervals, which hold only for the queries of this log.
         level : float, default=0.95
             Level of the intervals.
         n_resamples : int, default=200
@@ -331,26 +323,23 @@ class ClickLog:
         Raises
         ------
         ValueError, TypeError
-            If an argument is invalid, the log is counted or lacks `session`, `qid` or `item`, a
-            session contains two queries or an item twice, or a position with clicks has no
-            examination, as in the log of a single ranker.
+            If an argument is invalid, the log is counted or lacks `session`, `qid` or `item`, or a
+            position with clicks has no examination, as in the log of a single ranker.
 
         Warns
         -----
         UserWarning
             If the limits and p-values are nan, because the log has fewer than 15 clusters, or
-            because the examination of a clicked position is nan or 0 in more than 5 % of the
-            resamples; fewer such resamples are left out. Also if scores are pandas Series with the
-            row labels of the log in a different order.
+            more than 5 % of the resamples have no examination for a clicked position. Also if
+            scores are pandas Series with the row labels of the log in a different order.
 
         Notes
         -----
-        Each resample draws as many clusters as the log has, with replacement. Its value is the sum
-        over the drawn sessions, divided by their number, with the examination estimated from the
-        same draw. Limits are estimate ± t · s, where s is the standard deviation over the
-        resamples, and t has one degree of freedom less than there are clusters. The p-value is
-        from the same t. If all resamples of a difference are equal and not 0, the p-value is
-        2^(1 - n) for n clusters, as in `skgraded.compare`.
+        Each resample draws as many clusters as the log has, with replacement. Limits are estimate
+        ± t · s, where s is the standard deviation over the resamples, and t has one degree of
+        freedom less than there are clusters. The p-value is from the same t. If all resamples of a
+        difference are equal and not 0, the p-value is 2^(1 - n) for n clusters, as in
+        `skgraded.compare`.
         """
         rows, dcg = self._rows, DCG(k=k, gain="linear", discount=discount)
         clip, level = CHECK_CLIP(clip), CHECK_LEVEL(level)
