@@ -76,7 +76,7 @@ def check_gradients(measure, grades, sizes, spread=1.0, norm=True):
     scores, weights = spread * rng.normal(size=len(grades)), rng.random(len(sizes))
     judgments = sg.Judgments(grades, group=sizes, sample_weight=np.repeat(weights, sizes))
     objective = Objective(measure, truncation=20, sigmoid=1.5, norm=norm)
-    values = objective.gradients(judgments, scores)
+    values = objective.compute_gradients(judgments, scores)
     for end, size, weight in zip(np.cumsum(sizes), sizes, weights, strict=True):
         rows = slice(end - size, end)
         by_hand = pushes_by_hand(objective.measure, grades[rows], scores[rows], 20, 1.5, norm)
@@ -105,7 +105,7 @@ def test_gradients_for_near_and_distant_scores(measure, spread):
 
 def test_gradients_break_ties_at_random():
     grades = np.repeat([1.0, 0.0], 500)
-    result, _ = Objective("ndcg", truncation=10).gradients(
+    result, _ = Objective("ndcg", truncation=10).compute_gradients(
         sg.Judgments(np.tile(grades, 40), group=[1000] * 40), np.zeros(40_000)
     )
     firsts = np.abs(result.reshape(40, 1000)) > 2 * np.median(np.abs(result))
@@ -120,5 +120,5 @@ def test_gradients_are_the_same_on_one_thread_and_several(monkeypatch):
     result = []
     for threads in ("1", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        result.append(Objective("mu_map").gradients(judgments, scores))
+        result.append(Objective("mu_map").compute_gradients(judgments, scores))
     np.testing.assert_array_equal(*result)
