@@ -225,7 +225,9 @@ class Leaderboard(Table):
             ]
             columns.append((heading_of(*key), means))
             if not math.isnan(rows[0]["rank_low"]):
-                columns.append(("rank", [rank_text(row) for row in rows]))
+                limits = [(row["rank_low"], row["rank_high"]) for row in rows]
+                ranks = [f"{low}" if low == high else f"{low}–{high}" for low, high in limits]
+                columns.append(("rank", ranks))
         return columns + list(self.more.items())
 
     def _shown(self) -> list[tuple[str, list[Any]]]:
@@ -239,12 +241,6 @@ class Leaderboard(Table):
 
     def __repr__(self) -> str:
         return f"{tables.aligned(self._shown())}\n{self.note}"
-
-
-def rank_text(row: dict[str, Any]) -> str:
-    """Return the limits of a rank as text, such as "1–3"."""
-    low, high = row["rank_low"], row["rank_high"]
-    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
 
 
 def create_leaderboard(comparison: Comparison) -> Leaderboard:

@@ -161,8 +161,6 @@ def evaluate(
         door.refuse_unordered(columns["y_true"], "y_true")  # qrels
         door.as_array(columns["y_true"], "y_true")  # a matrix
         raise ValueError("qid is required: pass qid=..., or group=[n] if all rows form one query.")
-    if document is not None and (data is None or group is not None):
-        raise ValueError("document= requires data=, and qid= instead of group=.")
     weights = columns["sample_weight"]
     judgments = as_judgments(columns["y_true"], columns["qid"], group, weights)
     clusters = columns["clusters"]

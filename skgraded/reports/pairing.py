@@ -231,52 +231,47 @@ def are_unequal(weights: np.ndarray | None) -> bool:
 
 
 def refuse_different_parts(parts: list[Any]) -> None:
-    """Raise a ValueError if parts have different settings, or share a label or most queries."""
-    first, labels = parts[0], [label for part in parts for label in part.labels]
-    for i, part in enumerate(parts[1:], 1):
-        for name in ("systems", "measures", "by"):
-            values = [
-                f"by={other.by!r}" if name == "by" else ", ".join(getattr(other, name, ()))
-                for other in (first, part)
-            ]
-            if values[0] != values[1]:
-                raise ValueError(
-                    f"All parts passed to merge must have the same {name}: part 0 has {values[0]}, "
-                    f"and part {i} has {values[1]}."
-                )
+    """Raise a ValueError if parts have different settings, or share a label."""
+    labels = [label for part in parts for label in part.labels]
     if len(set(labels)) < len(labels):
         raise ValueError(
             f"Several parts passed to merge have the label {max(labels, key=labels.count)!r}. Pass "
             "each part only once, so that its queries are not counted twice."
         )
-    refuse_other_settings({f"part {i}": part for i, part in enumerate(parts)})
+    named = {f"part {i}": part for i, part in enumerate(parts)}
+    refuse_other_settings(named, by={name: part.by for name, part in named.items()})
 
 
 def refuse_other_settings(
-    reports: Mapping[str, Summary | Summaries], may_have_weights: bool = False
+    reports: Mapping[str, Summary | Summaries],
+    may_have_weights: bool = False,
+    **others: Mapping[str, object],
 ) -> None:
-    """Raise a ValueError if Summaries, keyed by name, have settings that change their meaning.
+    """Raise a ValueError if Summaries, keyed by name, differ in a setting that changes their meaning.
 
-    If `may_have_weights`, equal weights are treated like no weights.
+    If `may_have_weights`, equal weights are treated like no weights. `others` contains the values of
+    further settings.
     """
-    named = {name: _single(part) for name, part in reports.items() if part.n_queries}
-    for (first_name, first), (name, other) in pairwise(named.items()):
-        if first.unjudged_documents != other.unjudged_documents:
-            raise ValueError(
-                "All Summaries must treat unjudged documents in the same way, but "
-                f"unjudged_documents is {first.unjudged_documents!r} in {first_name} and "
-                f"{other.unjudged_documents!r} in {name}: evaluate all with the same setting."
-            )
-        are_weighted = [
-            part.is_weighted and not (may_have_weights and not has_unequal_weights(part))
-            for part in (first, other)
-        ]
-        if len(set(are_weighted)) > 1:
-            texts = ["weighted" if is_weighted else "unweighted" for is_weighted in are_weighted]
-            raise ValueError(
-                f"Weighted and unweighted Summaries cannot be combined: {first_name} is "
-                f"{texts[0]}, and {name} is {texts[1]}. Evaluate all or none with sample_weight."
-            )
+    parts = {name: _single(report) for name, report in reports.items() if report.n_queries}
+    settings: dict[str, Mapping[str, object]] = {
+        "systems": {name: list(getattr(part, "systems", ())) for name, part in reports.items()},
+        "measures": {name: part.measures for name, part in reports.items()},
+        **others,
+        "unjudged_documents": {name: part.unjudged_documents for name, part in parts.items()},
+        "sample_weight": {
+            name: "weights"
+            if part.is_weighted and (not may_have_weights or has_unequal_weights(part))
+            else "no weights"
+            for name, part in parts.items()
+        },
+    }
+    for setting, values in settings.items():
+        for (first_name, first), (name, value) in pairwise(values.items()):
+            if first != value:
+                raise ValueError(
+                    f"All Summaries must have the same {setting}, but {first_name} has {first!r}, and "
+                    f"{name} has {value!r}."
+                )
 
 
 def has_unequal_weights(summary: Summary) -> bool:

@@ -127,8 +127,8 @@ class Table:
         digits : int, default=4
             Number of decimals. Small numbers that would be rounded to 0 are shown as 1.2e-06.
         """
-        text = tables.latex(self._shown_in_latex(), caption=caption, label=label, digits=digits)
-        return text + tables.latex_note(self._legend())
+        table, note = self._shown_in_latex(), self._legend()
+        return tables.latex(table, caption=caption, label=label, digits=digits, note=note)
 
     def _legend(self) -> str:
         """Return the explanation of the marks in the table, or "" if there are none."""

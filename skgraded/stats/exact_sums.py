@@ -112,17 +112,9 @@ def _root(square: Fraction) -> float:
 
 
 def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the products of weights and values; raise a ValueError if a product is too large."""
-    with np.errstate(over="ignore"):
-        products = weights * values
-    is_finite = np.isfinite(products)
-    if not is_finite.all():
-        i = int(is_finite.argmin())
-        raise ValueError(
-            f"The weight {weights[i]:g} times the value {values[i]:g} is too large for a float64: "
-            "divide all weights by the same number."
-        )
-    return products
+    """Return the products of weights and values; a product that is too large is an error."""
+    with np.errstate(over="raise"):
+        return weights * values
 
 
 def exact_sum(values: np.ndarray) -> Fraction:

@@ -92,9 +92,14 @@ def markdown(table: Tabular) -> str:
 
 
 def latex(
-    table: Tabular, *, caption: str | None = None, label: str | None = None, digits: int = DIGITS
+    table: Tabular,
+    *,
+    caption: str | None = None,
+    label: str | None = None,
+    digits: int = DIGITS,
+    note: str = "",
 ) -> str:
-    """Format a table as LaTeX; see `Table.to_latex`."""
+    """Format a table as LaTeX, with a note below it; see `Table.to_latex`."""
     digits = whole_number(digits, "digits", 0)
     mark = r"\textsuperscript{{{}}}"
     columns, are_numbers = zip(
@@ -102,7 +107,7 @@ def latex(
     )
     names, *rows = zip(*columns, strict=True)
     with needs("to_latex", "jinja2"):
-        return frame(rows, columns=names).to_latex(
+        text: str = frame(rows, columns=names).to_latex(
             index=False,
             escape=False,
             caption=caption,
@@ -110,11 +115,7 @@ def latex(
             longtable=len(rows) > SHORT_TABLE,
             column_format="".join("r" if is_number else "l" for is_number in are_numbers),
         )
-
-
-def latex_note(note: str) -> str:
-    """Format a note below a LaTeX table; "" without a note."""
-    return f"\\par{{\\footnotesize {_safe_in_latex(note)}}}\n" if note else ""
+    return text + (f"\\par{{\\footnotesize {_safe_in_latex(note)}}}\n" if note else "")
 
 
 def aligned(table: Tabular) -> str:

@@ -192,8 +192,8 @@ BAD = {
     "test='randomization' requires per-query values": lambda s: sg.compare(s, test="randomization"),
     "merge received no parts": lambda s: sg.Summaries.merge([]),
     "must have the type Summaries; got Summary": lambda s: sg.Summaries.merge([s, s.systems["a"]]),
-    "have the same systems: part 0 has a, b, and part 1 has a, c": lambda s: sg.Summaries.merge(
-        [s, sg.Summaries.of(systems(["a", "c"], 5))]
+    "have the same systems, but part 0 has \\['a', 'b'\\], and part 1 has \\['a', 'c'\\]": lambda s: (
+        sg.Summaries.merge([s, sg.Summaries.of(systems(["a", "c"], 5))])
     ),
     "'other_score' \\(y_score\\) contains NaN in row 3": lambda s: by_batches(
         [two_systems().assign(other_score=lambda f: f["other_score"].mask(f.index == 3))]

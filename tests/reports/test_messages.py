@@ -441,13 +441,13 @@ SUMMARIES = [
         "parts of other measures",
         lambda: sg.Summary.merge([SUMMARY, DAYS[0]]),
         V,
-        "part 0 has AP, and part 1 has NDCNG@10, MuAP",
+        r"part 0 has \['AP'\], and part 1 has \['NDCNG@10', 'MuAP'\]",
     ),
     (
         "parts without segments",
         lambda: sg.Summary.merge([DAYS[0], sg.Summary.of(systems("a", 3)["a"])]),
         V,
-        "part 0 has by='part', and part 1 has by=None",
+        "the same by, but part 0 has 'part', and part 1 has None",
     ),
     (
         "a label twice",

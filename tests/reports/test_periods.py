@@ -119,7 +119,7 @@ class TestComparePeriods:
         p = stats.ttest_ind(BEFORE - 0.1, BEFORE, equal_var=False).pvalue
         assert frame["p_adjusted"].tolist() == pytest.approx([1, 1, 4 * p, 4 * p])
         with pytest.raises(
-            ValueError, match=r"same systems; the first has \['bm25', 'lgbm'\], but"
+            ValueError, match=r"same systems, but before has \['bm25', 'lgbm'\], and after has"
         ):
             sg.compare_periods(days[0], summary(AFTER, "c"))
 
@@ -168,7 +168,7 @@ class TestComparePeriods:
                 summary([0.5, 1], weights=np.array([1.0, 2.5])),
                 {},
                 ValueError,
-                "cannot be combined: before is unweighted, and after is weighted. Evaluate all or none",
+                "the same sample_weight, but before has 'no weights', and after has 'weights'",
             ),
         ],
     )
