@@ -152,10 +152,10 @@ def test_the_command_names_the_packages_for_pages_and_parquet_files(without):
     assert outputs == [[2, "", f"skgraded: {text}\n"] for text in ERRORS_OF_COMMANDS.values()]
 
 
-def test_an_installed_package_that_fails_to_import_is_named(tmp_path, monkeypatch):
+def test_the_module_that_an_installed_package_lacks_is_named(tmp_path, monkeypatch):
     (tmp_path / "broken_package.py").write_text("import missing_module\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ImportError, match='^This needs broken_package: pip install "skgraded'):
+    with pytest.raises(ImportError, match='^This needs missing_module: pip install "skgraded'):
         with needs("This", "numpy", "broken_package"):
             import broken_package  # noqa: F401
     with pytest.raises(ImportError, match='^This needs missing_module: pip install "skgraded'):
