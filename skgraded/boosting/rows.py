@@ -19,11 +19,7 @@ class Queries(NamedTuple):
     ids: np.ndarray
     order: np.ndarray | None  # row positions sorted by query; None if the rows are already sorted
     starts: np.ndarray  # start of each query in `order`; shape (n_queries + 1,)
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """Number of rows of each query."""
-        return np.diff(self.starts)
+    sizes: np.ndarray  # number of rows of each query
 
     @property
     def of_row(self) -> np.ndarray:

@@ -123,11 +123,8 @@ def _draw_splits(
     ranker: QueryRanker, table: FeatureTable, rows: Rows, queries: Queries
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return boolean masks of the training rows and the validation rows of each fold."""
-    kind, n_queries, query_of_row = (
-        classify_early_stopping(ranker.early_stopping),
-        len(queries.ids),
-        queries.of_row,
-    )
+    kind = classify_early_stopping(ranker.early_stopping)
+    n_queries, query_of_row = len(queries.ids), queries.of_row
     if kind == "splitter":
         splitter: Any = ranker.early_stopping
         splits = split_queries(

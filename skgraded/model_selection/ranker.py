@@ -422,10 +422,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if self._queries.is_series:
             self._queries.warn_of_partial_queries(X, "score" if suffix else "fit")
         if group is None:
-            queries = Queries(*group_by_query(qid, n, X_name))
+            ids, order, starts = group_by_query(qid, n, X_name)
         else:
             sizes = read_group_sizes(group, n, X_name)
-            queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
+            ids, order, starts = np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes))
+        queries = Queries(ids, order, starts, np.diff(starts))
         by_row = {}
         if sample_weight is not None:
             by_row[WEIGHT] = check_weights(sample_weight, n, X_name, len(queries.ids))

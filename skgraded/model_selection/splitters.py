@@ -35,27 +35,22 @@ class _QuerySplitter(BaseCrossValidator):
         `y` is ignored, and so is `groups`, the query of each row, if the splitter has a `qid`.
         """
         units, splitter = self._read_units(X, groups), self._make_splitter()
-        self._refuse_features(X)
-        if isinstance(splitter, GroupKFold):
-            yield from splitter.split(units, groups=units)
-            return
-        values, codes = np.unique(units, return_inverse=True)
-        for train, test in splitter.split(values):
-            yield np.flatnonzero(np.isin(codes, train)), np.flatnonzero(np.isin(codes, test))
-
-    def _refuse_features(self, X: Features) -> None:
-        """Raise a ValueError if scikit-learn trains a QueryRanker on the columns of the splitter."""
-        inside = [inner for inner, _ in list_estimators(find_cross_validated(self))]
-        if any(hasattr(inner, "steps") for inner in inside):
-            return  # the steps of a pipeline may remove the columns
-        for ranker in [inner for inner in inside if isinstance(inner, QueryRanker)]:
-            sources = QuerySource.of_splitter(self)
+        inside = list_estimators(find_cross_validated(self))
+        # Steps of a pipeline may remove the columns.
+        for ranker in [inner for inner, steps in inside if not steps]:
+            sources = QuerySource.of_splitter(self) if isinstance(ranker, QueryRanker) else []
             for column in locate_columns(as_table(X), sources, unless_named_by=ranker):
                 key = column.position if column.name is None else column.name
                 raise ValueError(
                     f"cv names the column {key!r} of X, which QueryRanker would use as a feature: "
                     f"pass drop=[{key!r}] to QueryRanker."
                 )
+        if isinstance(splitter, GroupKFold):
+            yield from splitter.split(units, groups=units)
+            return
+        values, codes = np.unique(units, return_inverse=True)
+        for train, test in splitter.split(values):
+            yield np.flatnonzero(np.isin(codes, train)), np.flatnonzero(np.isin(codes, test))
 
 
 class QueryKFold(_QuerySplitter):

@@ -1,6 +1,7 @@
 """Columns of X with queries and times: what scorers read, and what estimators receive."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -241,7 +242,11 @@ def test_searches_of_scikit_learn_refuse_to_train_a_ranker_on_the_columns_of_the
     frame, column = KINDS["pandas"][0], "day" if qid else "query"
     ranker = sg.QueryRanker(NeverFitted(), qid=qid)
     search = GridSearchCV(ranker, {"qid": [qid]}, cv=BY_DAY, scoring=SCORER)
-    for call in (search.fit, lambda X, y: cross_val_score(ranker, X, y, cv=BY_DAY)):
+    nested = GridSearchCV(ranker, {"qid": [qid]}, cv=FOLDS)
+    for call in (
+        search.fit,
+        *(partial(cross_val_score, each, cv=BY_DAY) for each in (ranker, nested)),
+    ):
         with pytest.raises(ValueError, match=rf"column '{column}' .* pass drop=\['{column}'\] to"):
             call(frame, Y)
     ranker.set_params(estimator=Ridge(), qid="query", drop=["day"])
