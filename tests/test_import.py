@@ -30,7 +30,7 @@ STEPS = {
     "sg.measure('ndcng@10')([1, 0], [2, 1], qid=['a', 'a'])": set(),
     "import skgraded.cli": set(),
     "import skgraded.model_selection": set(),
-    "import skgraded.writing.evaluation_page": set(),
+    "import skgraded.writing.pages": set(),
     "sg.QueryRanker(DummyRegressor()).fit([[1], [2]], [0, 1], qid=[1, 1])": set(),
     "display = sg.ThresholdCurveDisplay([1], [0.5])": set(),
     "import skgraded.lightgbm": set(),

@@ -19,6 +19,7 @@ from skgraded._input.words import check_names, object_array, plain_list, suggest
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.reports import pairing
 from skgraded.reports.report import (
+    LEVEL,
     Report,
     as_query_ids,
     concatenate,
@@ -45,8 +46,6 @@ from skgraded.writing.json_text import (
 
 if TYPE_CHECKING:
     import pandas
-
-LEVEL = 0.95  # confidence level of intervals in HTML pages and notebooks
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -453,22 +452,10 @@ class Evaluation(Report):
         return means_rows(self, intervals, method, pairing.count_clusters(self))
 
     def _page(self, title: str | None = None) -> str:
-        from skgraded.writing.evaluation_page import EvaluationPage
+        from skgraded.reports.evaluation_page import render_evaluation
 
-        page = EvaluationPage(
-            title=type(self).__name__ if title is None else title,
-            level=LEVEL,
-            summary=self.summary(LEVEL),
-            n_queries=self.n_queries,
-            is_weighted=self.weights is not None,
-            query_ids=self.query_ids,
-            per_query=self.per_query,
-            undefined=self.undefined,
-            weights=self.weights,
-            judged={name: float(mean) for name, (mean,) in mean_judged([self]).items()},
-            n_unanswered=self.n_unanswered,
-        )
-        return page.html()
+        title, frames = title or type(self).__name__, {"summary": self.summary(LEVEL)}
+        return render_evaluation(title, frames, self, self.n_queries, self.weights is not None)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_queries} queries: {means_text(self)})"

@@ -11,8 +11,8 @@ import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import number_days, refuse_too_many
-from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
+from skgraded.reports.report import LEVEL
 from skgraded.reports.summary import Summary, refuse_unequal_weights, split_segment
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 MAX_ROWS = 40  # rows that a notebook shows
+LEVEL = 0.95  # confidence level of intervals in HTML pages and notebooks
 
 
 def means_rows(

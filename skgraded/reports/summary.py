@@ -15,7 +15,7 @@ from skgraded._input.door import check_kind, number_validator, whole_number
 from skgraded._input.segments import Segments
 from skgraded._input.words import find_lowest, object_array, order_of, plain_list
 from skgraded.measures import Measure
-from skgraded.reports.evaluation import LEVEL, Evaluation
+from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import (
     has_unequal_weights,
     refuse_clusters,
@@ -23,6 +23,7 @@ from skgraded.reports.pairing import (
     refuse_unequal,
 )
 from skgraded.reports.report import (
+    LEVEL,
     Report,
     evaluated_name,
     means_rows,
@@ -510,23 +511,14 @@ class Summary(Mergeable):
         ]
 
     def _page(self, title: str | None = None) -> str:
-        from skgraded.writing.evaluation_page import EvaluationPage
+        from skgraded.reports.evaluation_page import render_evaluation
 
+        frames = {"summary": without_segments(self).summary()}
+        if self.by is not None:
+            frames["segments"] = tables.frame(self._rows(LEVEL))
         worst = {query: row for tally in self.tallies.values() for query, row in tally.worst}
-        ids, columns = self._columns(worst)
-        page = EvaluationPage(
-            title="Summary" if title is None else title,
-            level=LEVEL,
-            summary=without_segments(self).summary(),
-            n_queries=self.n_queries,
-            segments=None if self.by is None else tables.frame(self._rows(LEVEL)),
-            is_weighted=has_unequal_weights(self),
-            is_sample=True,
-            query_ids=ids,
-            per_query=columns,
-            undefined=dict.fromkeys(columns, np.zeros(len(ids), dtype=bool)),
-        )
-        return page.html()
+        queries, is_weighted = Evaluation(*self._columns(worst)), has_unequal_weights(self)
+        return render_evaluation(title or "Summary", frames, queries, self.n_queries, is_weighted)
 
     def __repr__(self) -> str:
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"

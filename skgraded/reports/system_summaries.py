@@ -15,9 +15,9 @@ from skgraded._input.segments import refuse_too_many
 from skgraded.reports import summary as sums
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import Settings, compare_parts
-from skgraded.reports.evaluation import LEVEL, Evaluation, check_evaluations
+from skgraded.reports.evaluation import Evaluation, check_evaluations
 from skgraded.reports.pairing import pair_evaluations
-from skgraded.reports.report import means_text
+from skgraded.reports.report import LEVEL, means_text
 from skgraded.reports.summary import Mergeable, Summary, moments_from_dict, moments_to_dict
 from skgraded.stats.exact_sums import Moments, exact_sum, weighted
 from skgraded.stats.intervals import MeanEstimate
