@@ -167,7 +167,7 @@ def as_judgments(
     return judgments
 
 
-def scores_of(judgments: Judgments, y_score: ArrayLike) -> np.ndarray:
+def check_scores_of_rows(judgments: Judgments, y_score: ArrayLike) -> np.ndarray:
     """Check the scores of the rows of Judgments, and return them as float64.
 
     Warn if pandas objects have the same row labels in a different order.
@@ -177,8 +177,8 @@ def scores_of(judgments: Judgments, y_score: ArrayLike) -> np.ndarray:
     return door.check_scores(y_score, judgments.n_rows)
 
 
-def scores_of_systems(judgments: Judgments, by_argument: dict[str, Any]) -> list[np.ndarray]:
-    """Check the scores of several systems like `scores_of`; also compare their row labels."""
+def check_scores_of_systems(judgments: Judgments, by_argument: dict[str, Any]) -> list[np.ndarray]:
+    """Check scores of several systems, and compare the row labels of all systems."""
     check_labels(judgments, by_argument)
     n_rows = judgments.n_rows
     return [door.check_scores(values, n_rows, name) for name, values in by_argument.items()]
@@ -298,7 +298,7 @@ def layout_of(judgments: Judgments) -> Layout:
     return judgments._layout
 
 
-def without_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.ndarray | None]:
+def replace_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.ndarray | None]:
     """Return Judgments without NaN grades, and the positions of the remaining rows in `judgments`.
 
     With "irrelevant", unjudged documents get grade 0, and the positions are None (all rows). With

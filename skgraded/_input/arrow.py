@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.queries import missing_id, refuse_inexact
+from skgraded._input.queries import make_missing_id_error, refuse_inexact
 from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
 from skgraded._input.words import object_array
 
@@ -114,7 +114,7 @@ def convert_ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
         is_missing = mark_missing(column)
         if is_missing.any():
             row = int(is_missing.argmax())
-            raise missing_id(name, row, column[row].as_py())
+            raise make_missing_id_error(name, row, column[row].as_py())
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
     if pa.types.is_decimal(kind):

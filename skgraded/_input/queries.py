@@ -15,8 +15,8 @@ from skgraded._input.needs import is_installed
 from skgraded._input.user_warnings import warn_of_input
 from skgraded._input.words import (
     is_missing,
+    make_sort_key,
     object_array,
-    order_of,
     plain,
     plain_list,
 )
@@ -83,7 +83,7 @@ def _number_blocks(
 def sort_positions(ids: np.ndarray) -> np.ndarray:
     """Return the positions of all ids in sorted order; ids of several types are sorted by type."""
     if ids.dtype.kind == "O" and set(map(type, ids)) != {str}:
-        ids = object_array(list(map(order_of, ids)))
+        ids = object_array(list(map(make_sort_key, ids)))
     return np.argsort(ids, kind="stable")
 
 
@@ -250,13 +250,13 @@ def _number(
     if texts is not None:
         return texts.numbered()
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
-        codes, queries = _hash_codes(ids, name, row_of)
+        codes, queries = _number_by_hash(ids, name, row_of)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
     kind, whole = ids.dtype.kind, ids
     if kind in "mMf":
         missing = np.isnan(ids) if kind == "f" else np.isnat(ids)
         if missing.any():
-            _hash_codes(ids, name, row_of)  # raises an error with the row
+            _number_by_hash(ids, name, row_of)  # raises an error with the row
         whole = (ids.astype(np.float64) + 0.0 if kind == "f" else ids.copy()).view(np.int64)
     codes, first, *rest = layout.number_by_appearance(np.ascontiguousarray(whole, dtype=np.intp))
     queries = ids[first]
@@ -292,10 +292,10 @@ def refuse_missing_ids(ids: Iterable[Any], name: str) -> None:
         return
     for row, value in enumerate(ids):
         if is_missing(value) or isinstance(value, str) and not value:
-            raise missing_id(name, row, value)
+            raise make_missing_id_error(name, row, value)
 
 
-def missing_id(name: str, row: int, value: object) -> ValueError:
+def make_missing_id_error(name: str, row: int, value: object) -> ValueError:
     """Return the error for a row without an id."""
     shown = repr(value) if isinstance(value, str) else value
     return ValueError(f"{name} is missing in row {row} ({shown}): every row must have an id.")
@@ -344,7 +344,7 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
         if values.categories.dtype.kind in "biufmM":
             return np.asarray(qid), None
         if (values.codes < 0).any():
-            raise missing_id(name, int(np.argmax(values.codes < 0)), None)
+            raise make_missing_id_error(name, int(np.argmax(values.codes < 0)), None)
         return values.codes.astype(np.intp), values.categories.tolist()
     if storage == "pyarrow" or kind.endswith("[pyarrow]"):
         qid = getattr(qid, "array", qid).__arrow_array__()
@@ -368,14 +368,14 @@ def _read_arrow(column: Any, name: str) -> tuple[Any, Any]:
     elif kind.endswith("_view"):
         column = column.cast(f"large_{kind.removesuffix('_view')}")
     if column.null_count:
-        raise missing_id(name, int(np.argmax(column.is_null())), None)
+        raise make_missing_id_error(name, int(np.argmax(column.is_null())), None)
     if arrow_strings.is_text(column.type):
         return read_texts(column), None
     array = np.asarray(column)
     return (array if array.dtype.kind in "iuf" else column.to_pylist()), None
 
 
-def _hash_codes(
+def _number_by_hash(
     values: Any, name: str, row_of: Callable[[int], int]
 ) -> tuple[np.ndarray, np.ndarray]:
     numbers_of: dict[Any, int] = {}
@@ -390,7 +390,7 @@ def _hash_codes(
             ) from None
         if code is None:
             if is_missing(query):
-                raise missing_id(name, row_of(i), query)
+                raise make_missing_id_error(name, row_of(i), query)
             code = numbers_of[query] = len(numbers_of)
         codes[i] = code
     return codes, object_array(list(numbers_of))

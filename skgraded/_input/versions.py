@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
-from skgraded._kernels.threads import n_threads
+from skgraded._kernels.threads import count_threads
 
 LIBRARIES = ("skgraded", "numpy", "scipy", "scikit-learn")
 OPTIONAL = (
@@ -46,7 +46,7 @@ def show_versions() -> None:
         "python": sys.version.replace("\n", " "),
         "executable": sys.executable,
         "machine": platform.platform(),
-        "threads": n_threads(),
+        "threads": count_threads(),
         "GIL": "yes" if has_gil else "no",
     }
     for name, text in (system | _find_versions((*LIBRARIES, *OPTIONAL))).items():

@@ -41,14 +41,14 @@ def quote_names(names: Sequence[Any]) -> str:
     return ", ".join(quoted if len(names) <= 20 else [*quoted, "…"]) or "none"
 
 
-def plural(n: int, singular: str, several: str) -> str:
+def choose_noun(n: int, singular: str, several: str) -> str:
     """Return the singular or plural form of a word for `n` items."""
     return singular if n == 1 else several
 
 
 def counted(n: int, singular: str, several: str) -> str:
     """Return a number and the matching noun, such as "3 queries"."""
-    return f"{n:,} {plural(n, singular, several)}"
+    return f"{n:,} {choose_noun(n, singular, several)}"
 
 
 def is_missing(value: object) -> bool:
@@ -114,18 +114,18 @@ def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
     """Return the positions of the n lowest values in ascending order; then, the lowest id counts."""
     if ids.dtype.kind != "O":
         return np.lexsort((ids, values))[:n]
-    keys = ids if set(map(type, ids)) == {str} else map(order_of, ids)  # shortcut for strings
+    keys = ids if set(map(type, ids)) == {str} else map(make_sort_key, ids)  # shortcut for strings
     lowest = heapq.nsmallest(n, zip(values.tolist(), keys, range(len(ids)), strict=True))
     return np.array([i for *_, i in lowest], dtype=np.intp)
 
 
-def order_of(query: Any) -> tuple[str, Any]:
+def make_sort_key(query: Any) -> tuple[str, Any]:
     """Return a sort key for ids of any type: the name of the type, then the value."""
     if type(query) in (str, int):  # speed only
         return "str" if type(query) is str else "", query
     query = plain(query)
     if isinstance(query, tuple):
-        return "tuple", tuple(map(order_of, query))
+        return "tuple", tuple(map(make_sort_key, query))
     if isinstance(query, (numbers.Real, Decimal)):
         return "", query
     known = isinstance(query, (str, bytes, np.generic, timedelta)) or hasattr(query, "isoformat")

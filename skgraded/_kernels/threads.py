@@ -16,7 +16,7 @@ ROWS_PER_CHUNK = 10_000  # minimum rows per chunk: a thread waits for less than 
 SHARE = 5 / 6  # size of a chunk in remaining rows per thread; to fetch a chunk takes a few µs
 
 
-def n_threads() -> int:
+def count_threads() -> int:
     """Return OMP_NUM_THREADS if it is set, otherwise the number of processors available.
 
     In workers of joblib or another pool, it is 1, because workers share the processors.
@@ -41,8 +41,8 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
     """
     n_queries, n_rows = len(starts) - 1, int(starts[-1])
     threads = min(n_rows // ROWS_PER_THREAD, n_queries)
-    if threads > 1:  # n_threads() takes 10 µs, so call it only if needed
-        threads = min(threads, n_threads())
+    if threads > 1:  # count_threads() takes 10 µs, so call it only if needed
+        threads = min(threads, count_threads())
     if threads <= 1:
         return [work(0, n_queries)]
     chunks = [None] * threads + _cut_into_chunks(starts, threads)[

@@ -53,7 +53,7 @@ class PositionBias:
         Weights above `clip`, a number ≥ 1, are set to `clip`. Positions that are not in the log have
         the weight nan.
         """
-        weights = weights_of(np.append(self.examination, np.nan), CHECK_CLIP(clip))
+        weights = invert_examination(np.append(self.examination, np.nan), CHECK_CLIP(clip))
         return weights[np.minimum(read_positions(position), len(self.examination))]
 
     def to_frame(self) -> pandas.DataFrame:
@@ -230,7 +230,7 @@ class Counts:
 # Weights of clicks -------------------------------------------------------------------------------
 
 
-def examination_at(rows: Impressions, bias: PositionBias | ArrayLike) -> np.ndarray:
+def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.ndarray:
     """Return the examination of each position of a log; positions with clicks must have one."""
     examination = bias.examination if isinstance(bias, PositionBias) else column(bias, "bias")
     is_valid = ~(examination < 0) & ~np.isinf(examination)
@@ -248,7 +248,7 @@ def examination_at(rows: Impressions, bias: PositionBias | ArrayLike) -> np.ndar
     return examination
 
 
-def weights_of(examination: np.ndarray, clip: float | None) -> np.ndarray:
+def invert_examination(examination: np.ndarray, clip: float | None) -> np.ndarray:
     """Return the inverse propensity weights 1 / examination, at most `clip`."""
     with np.errstate(divide="ignore"):
         return np.minimum(1 / examination, np.inf if clip is None else clip)

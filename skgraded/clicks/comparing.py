@@ -15,8 +15,8 @@ from skgraded.clicks.bias import (
     Counts,
     PositionBias,
     draw_weights,
-    examination_at,
-    weights_of,
+    invert_examination,
+    read_examination,
 )
 from skgraded.clicks.impressions import Impressions
 from skgraded.measures.gain import DCG, compute_discounts
@@ -43,24 +43,26 @@ def compare_clicks(
     """Return the columns of `ClickLog.compare`; `baseline` is the position of a system."""
     rows.check_sessions("item")
     counts = Counts.of(rows, bias, clusters) if isinstance(bias, str) else None
-    examination = examination_at(rows, bias if counts is None else counts.estimate())
+    examination = read_examination(rows, bias if counts is None else counts.estimate())
     n, sums = len(rows.ids[clusters]), sum_discounts(rows, scores, dcg, rows.codes[clusters])
 
-    def means_of(weights: np.ndarray, examination: np.ndarray) -> np.ndarray:
+    def average_clusters(weights: np.ndarray, examination: np.ndarray) -> np.ndarray:
         totals = sums @ weights
         *by_system, clicks = totals[:-1].reshape(-1, rows.n_positions)
-        of_click = weights_of(np.where(examination > 0, examination, np.nan), clip)
+        of_click = invert_examination(np.where(examination > 0, examination, np.nan), clip)
         of_click[clicks == 0] = 0.0
         return np.array([(row * of_click).sum() for row in by_system]) / totals[-1]
 
-    means = means_of(np.ones(n), examination)
+    means = average_clusters(np.ones(n), examination)
     reason, resampled = "", np.empty((0, len(means)))
     if n < FEWEST_CLUSTERS:
         reason = f"the log has only {n} {UNITS[clusters]}, and comparisons need {FEWEST_CLUSTERS}"
     elif n_resamples:
         samples = []
         for weights in draw_weights(n, n_resamples, rng):
-            samples.append(means_of(weights, counts.estimate(weights) if counts else examination))
+            samples.append(
+                average_clusters(weights, counts.estimate(weights) if counts else examination)
+            )
             advance(1)
         resampled = np.array(samples)
         resampled = resampled[~np.isnan(resampled).any(axis=1)]
@@ -73,10 +75,14 @@ def compare_clicks(
             )
     if reason:
         warn_user(f"The limits and p-values are nan, because {reason}: use a longer log.")
-    return {"system": list(scores), "dcg": means, **limits_of(means, resampled, baseline, n, level)}
+    return {
+        "system": list(scores),
+        "dcg": means,
+        **compute_limits(means, resampled, baseline, n, level),
+    }
 
 
-def limits_of(
+def compute_limits(
     means: np.ndarray, resampled: np.ndarray, baseline: int, n_clusters: int, level: float
 ) -> dict[str, np.ndarray]:
     """Return the columns with differences, limits and p-values; nan without resamples."""
@@ -119,14 +125,16 @@ def sum_discounts(
     _, firsts, sizes, _ = layout.number_by_appearance(session)
     discounts = compute_discounts(dcg.discount, min(dcg.k or len(session), int(sizes.max())))
     n_sessions = np.bincount(cluster[firsts])
-    parts = [discounts_of_rows(column, session, discounts)[hits] for column in scores.values()]
+    parts = [compute_row_discounts(column, session, discounts)[hits] for column in scores.values()]
     parts.append(np.ones(len(hits)))
     shape, cells = (rows.n_positions, len(n_sessions)), (rows.places[hits], cluster[hits])
     matrices = [csr_array((part, cells), shape=shape) for part in parts]
     return vstack([*matrices, csr_array(n_sessions[None, :])], format="csr")
 
 
-def discounts_of_rows(scores: np.ndarray, session: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+def compute_row_discounts(
+    scores: np.ndarray, session: np.ndarray, discounts: np.ndarray
+) -> np.ndarray:
     """Return the discount of the rank of each row in its session; 0 for the score -inf.
 
     `discounts` contains one value per rank; lower ranks count 0. Tied rows have the mean discount

@@ -16,8 +16,8 @@ from skgraded.clicks.bias import (
     CHECK_CLIP,
     PositionBias,
     estimate_bias,
-    examination_at,
-    weights_of,
+    invert_examination,
+    read_examination,
 )
 from skgraded.clicks.comparing import compare_clicks
 from skgraded.clicks.impressions import Impressions
@@ -211,7 +211,7 @@ class ClickLog:
         [60.0, 50.0]
         """
         rows, clip = self._rows, CHECK_CLIP(clip)
-        weights = weights_of(examination_at(rows, bias), clip)
+        weights = invert_examination(read_examination(rows, bias), clip)
         return np.where(rows.clicks > 0, rows.clicks * weights[rows.places], 0.0)
 
     def preferences(self, rule: str = "click_skip_above") -> tuple[np.ndarray, np.ndarray]:

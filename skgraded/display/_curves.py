@@ -13,7 +13,7 @@ from skgraded._input.queries import QueryIds
 from skgraded._input.tables import Features
 from skgraded.display import _base
 from skgraded.display._base import COLORS, Display, Style, name_text
-from skgraded.judgments import Judgments, as_judgments, without_unjudged
+from skgraded.judgments import Judgments, as_judgments, replace_unjudged
 from skgraded.measures import MuAP, curves
 from skgraded.measures.parsing import Measures
 from skgraded.model_selection.query_source import QuerySource, is_key
@@ -136,7 +136,7 @@ def check_predictions(
         for values, argument in zip(systems, arguments, strict=True)
     ]
     if rule is not None:
-        judgments, rows = without_unjudged(judgments, rule)
+        judgments, rows = replace_unjudged(judgments, rule)
         if rows is not None:  # row -1 has the score -inf
             scores = [np.append(values, -np.inf)[rows] for values in scores]
     return judgments, names, scores

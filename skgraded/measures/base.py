@@ -22,7 +22,7 @@ from skgraded._input.queries import QueryIds
 from skgraded._input.words import normalize_name, suggest_name
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
-from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
+from skgraded.judgments import Judgments, Layout, as_judgments, check_scores_of_rows, layout_of
 from skgraded.measures.parameters import TIES, check_ties, parameter
 
 
@@ -198,7 +198,7 @@ class Measure(_Immutable):
         judgments = as_judgments(y_true, qid, group)
         layout = layout_of(judgments)
         prepared = prepare(self, layout)  # refuses grades before scores
-        return score_prepared([prepared], layout, scores_of(judgments, y_score))[0]
+        return score_prepared([prepared], layout, check_scores_of_rows(judgments, y_score))[0]
 
     def n_undefined(
         self,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.door import column, whole_number
 from skgraded._input.queries import QueryIds
-from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
+from skgraded.judgments import Judgments, Layout, as_judgments, check_scores_of_rows, layout_of
 from skgraded.measures.base import (
     Measure,
     Ranked,
@@ -92,7 +92,7 @@ def threshold_curve(
     judgments = as_judgments(y_true, qid, group, sample_weight)
     find_undefined(measure, judgments)  # raises an error for unjudged documents
     layout = layout_of(judgments)
-    scores = scores_of(judgments, y_score)
+    scores = check_scores_of_rows(judgments, y_score)
     values = _compute_average_precision(layout, scores, measure.ties)
     return ThresholdCurve(
         *_average_steps(layout, judgments.weights, values, relative, measure.undefined)
@@ -149,7 +149,7 @@ def cutoff_curve(
     if cutoffs is None:
         cutoffs = range(1, min(int(judgments.sizes.max()), DEEPEST) + 1)
     ranks = check_cutoffs(cutoffs)
-    scores = scores_of(judgments, y_score)
+    scores = check_scores_of_rows(judgments, y_score)
     cut = [replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
     means = [
         mean_over_queries(values, judgments.weights)

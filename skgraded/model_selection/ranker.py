@@ -26,7 +26,7 @@ from skgraded._input.user_warnings import trust_input
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import Adapter, Estimator, make_adapter
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
-from skgraded.judgments import scores_of
+from skgraded.judgments import check_scores_of_rows
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import accepts_negative, compute_means
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
@@ -392,7 +392,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 self, table, y, self._queries, "QueryRanker.score", qid, group, sample_weight
             )
         warn_of_row_ids(judgments.sizes)
-        scores = scores_of(judgments, self.predict(features))
+        scores = check_scores_of_rows(judgments, self.predict(features))
         means = compute_means(list(measures.values()), judgments, scores)
         is_single = isinstance(self.measure, (str, Measure))
         return means[0] if is_single else dict(zip(measures, means, strict=True))

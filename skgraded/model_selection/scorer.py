@@ -19,7 +19,7 @@ from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import plain
 from skgraded.boosting.frames import find_pipeline_input
 from skgraded.boosting.rows import Queries
-from skgraded.judgments import Judgments, Layout, layout_of, scores_of
+from skgraded.judgments import Judgments, Layout, check_scores_of_rows, layout_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures import measure as as_measure
 from skgraded.measures.base import compute_means
@@ -148,7 +148,9 @@ class RankingScorer:
             inside = [inner for inner, _ in list_estimators(estimator)]
             if any(getattr(inner, "_is_weighted", False) for inner in inside):
                 warn_user(MISSING_WEIGHTS)
-        scores = scores_of(judgments, score_documents(estimator, X, self._response_method))
+        scores = check_scores_of_rows(
+            judgments, score_documents(estimator, X, self._response_method)
+        )
         means = compute_means(list(self._measures.values()), judgments, scores)
         return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
 

@@ -18,9 +18,9 @@ from skgraded.judgments import (
     Judgments,
     as_judgments,
     check_labels,
+    check_scores_of_systems,
     layout_of,
-    scores_of_systems,
-    without_unjudged,
+    replace_unjudged,
 )
 from skgraded.measures import Judged, Measure, as_measures
 from skgraded.measures.base import (
@@ -167,7 +167,7 @@ def evaluate(
     if clusters is not None:
         clusters = read_clusters(judgments, clusters)
     of_systems = {argument: columns[argument] for argument in by_argument}
-    systems = dict(zip(names, scores_of_systems(judgments, of_systems), strict=True))
+    systems = dict(zip(names, check_scores_of_systems(judgments, of_systems), strict=True))
     n_rows = judgments.n_rows
     if document is not None:
         weights = None if weights is None else door.column(weights, "sample_weight")
@@ -330,11 +330,11 @@ def _by_truth(
     accepting = [measure for measure in measures if accepts_unjudged(measure)]
     others = [measure for measure in measures if not accepts_unjudged(measure)]
     has_negative = layout_of(judgments).has_negative
-    filled = judgments if has_negative else without_unjudged(judgments, "irrelevant")[0]
+    filled = judgments if has_negative else replace_unjudged(judgments, "irrelevant")[0]
     for measure in others:
         if not (has_negative and accepts_negative(measure)):
             find_undefined(measure, filled)  # errors raised here refer to rows of the input
-    truth, rows = without_unjudged(judgments, unjudged_documents)
+    truth, rows = replace_unjudged(judgments, unjudged_documents)
     kept = scores if rows is None else np.append(scores, -np.inf)[rows]
     parts = [(accepting, judgments, scores), (others, truth, kept)]
     return [part for part in parts if part[0]]

@@ -13,7 +13,7 @@ import numpy as np
 
 from skgraded._input.door import check_kind, number_validator, whole_number
 from skgraded._input.segments import Segments
-from skgraded._input.words import find_lowest, object_array, order_of, plain_list
+from skgraded._input.words import find_lowest, make_sort_key, object_array, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import (
@@ -80,7 +80,7 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         worst: dict[Any, tuple[float, ...]] = {}  # a query in both keeps its lower value
         for query, row in sorted(
-            [*self.worst, *other.worst], key=lambda pair: (pair[1][self.at], order_of(pair[0]))
+            [*self.worst, *other.worst], key=lambda pair: (pair[1][self.at], make_sort_key(pair[0]))
         ):
             worst.setdefault(query, row)
         return Tally(
@@ -197,7 +197,7 @@ class Mergeable(Report):
 
     def __post_init__(self) -> None:
         if self.segments is not None:
-            ordered = sorted(self.segments.items(), key=lambda item: order_of(item[0]))
+            ordered = sorted(self.segments.items(), key=lambda item: make_sort_key(item[0]))
             vars(self)["segments"] = Segments(ordered)  # the dataclass is frozen
 
     @classmethod

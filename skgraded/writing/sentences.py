@@ -7,7 +7,7 @@ is significantly better than b on AP: 0.5000 against 0.4000, +0.1000 (95 % inter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from skgraded._input.words import counted, plural
+from skgraded._input.words import choose_noun, counted
 from skgraded.writing import text
 
 MOST_NAMED = 3  # maximum number of systems in a list of names
@@ -45,7 +45,7 @@ def _describe_lead(lead: Lead) -> str:
     heading, leaders, mean, results = lead
     if not leaders:
         return f"No query has a value of {heading}."
-    verb = plural(len(leaders), "leads", "lead")
+    verb = choose_noun(len(leaders), "leads", "lead")
     claim = f"{_list_names(leaders)} {verb} on {heading} ({text.fixed(mean)})"
     claims = [f"{result} {_list_names(names)}" for result, names in results.items() if names]
     return "; ".join([claim, *claims]) + "."
@@ -90,7 +90,7 @@ def describe_caveats(
 def describe_lacking(heading: str, names: Sequence[str]) -> str:
     """Report the systems without a value for some queries of other systems."""
     return (
-        f"{_join_names(sorted(names))} {plural(len(names), 'has', 'have')} no value of {heading} for "
+        f"{_join_names(sorted(names))} {choose_noun(len(names), 'has', 'have')} no value of {heading} for "
         "some queries of other systems, so the means are over different queries."
     )
 
@@ -101,7 +101,7 @@ def count_significant(rows: Sequence[Row], is_tested: bool) -> str:
     if not is_tested:
         return f"{pairs}, not tested"
     n = sum(row["is_significant"] for row in rows)
-    return f"{n} of {pairs} {plural(n, 'differs', 'differ')} significantly"
+    return f"{n} of {pairs} {choose_noun(n, 'differs', 'differ')} significantly"
 
 
 def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> str:

@@ -19,7 +19,7 @@ import pytest
 import threadpoolctl
 
 import skgraded as sg
-from skgraded._kernels.threads import ROWS_PER_THREAD, n_threads, run_chunks
+from skgraded._kernels.threads import ROWS_PER_THREAD, count_threads, run_chunks
 from skgraded.measures import mean_over_queries
 
 
@@ -121,16 +121,16 @@ def test_omp_num_threads_sets_the_number_of_threads(setting, expected, use):
     use(setting)
     has_affinity = hasattr(os, "sched_getaffinity")
     allowed = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
-    assert n_threads() == (allowed if expected is None else expected)
+    assert count_threads() == (allowed if expected is None else expected)
 
 
 def test_workers_of_thread_pools_and_process_pools_have_one_thread(use):
     use("3")
     with ThreadPool(1) as pool:
-        assert pool.apply(n_threads) == 1
+        assert pool.apply(count_threads) == 1
     with joblib.parallel_config("loky", inner_max_num_threads=3):
-        assert joblib.Parallel(n_jobs=2)([joblib.delayed(n_threads)()] * 2) == [1, 1]
-    assert n_threads() == 3
+        assert joblib.Parallel(n_jobs=2)([joblib.delayed(count_threads)()] * 2) == [1, 1]
+    assert count_threads() == 3
 
 
 @pytest.mark.parametrize("where", ["the calling thread", "another"])
