@@ -225,7 +225,7 @@ def test_each_tool_tests_differences_as_the_table_says():
     assert cells == row("paired tests")
 
 
-def test_times_are_of_the_order_that_the_table_says():
+def test_the_table_does_not_overstate_the_times_of_other_tools():
     for module in ("ranx", "pytrec_eval"):
         peer(module)
     command = [sys.executable, "speed.py", "--worker", "1", "--queries", "300", "--rounds", "5"]
@@ -236,6 +236,7 @@ def test_times_are_of_the_order_that_the_table_says():
     times = json.loads(output.splitlines()[-1])["tables"]["NDCNG@10"]["distinct"]
     names = {"skgraded": "skgraded, measure with qid", "scikit-learn": "scikit-learn, in a loop"}
     measured = {tool: min(times[names.get(tool, tool)]) for tool in TOOLS}
-    for tool, cell in row("NDCG@10, ns").items():
-        # Other processors and busy machines differ by up to a factor of 3.
-        assert 1 / 3 < measured[tool] / float(cell.replace(",", "")) < 3, tool
+    cells = {tool: float(cell.replace(",", "")) for tool, cell in row("NDCG@10, ns").items()}
+    # Processors differ by up to a factor of 3. On a busy machine, the times of all tools increase.
+    assert measured["skgraded"] < 3 * cells["skgraded"]
+    assert [tool for tool in TOOLS[1:] if measured[tool] < cells[tool] / 3] == []
