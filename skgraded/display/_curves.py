@@ -76,11 +76,6 @@ class CurveDisplay(Display):
             As for `plot`.
         **kwargs : dict
             Additional parameters of `from_predictions`.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         check_response_method(response_method)
         source = QuerySource.of_call(qid, group, estimator)
@@ -104,11 +99,6 @@ class CurveDisplay(Display):
             Axes to draw on; by default, the axes of a new figure.
         line_kw : dict, optional
             Keyword arguments of matplotlib's ``Axes.plot``.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         self._begin(ax)
         self.lines_ = []
@@ -240,11 +230,6 @@ class ThresholdCurveDisplay(CurveDisplay):
             As in `skgraded.measures.threshold_curve`.
         line_kw : dict, optional
             As for `plot`.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
@@ -369,11 +354,6 @@ class CutoffCurveDisplay(CurveDisplay):
             As in `skgraded.measures.cutoff_curve`.
         line_kw : dict, optional
             As for `plot`.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         if measures is None:
             has_several = isinstance(y_score, Mapping) and len(y_score) > 1

@@ -124,7 +124,6 @@ class IntervalDisplay(Display):
         ----------
         evaluations : Evaluation, or mapping of str to Evaluation
             One evaluation, or a mapping of names to evaluations, which may have different queries.
-            A `CrossEvaluation` is also an Evaluation.
         measures : Measure, str, or list of these, optional
             By default the measures of the first evaluation.
         name : str, optional
@@ -133,11 +132,6 @@ class IntervalDisplay(Display):
             Level of the intervals, between 0 and 1.
         ax, line_kw : optional
             As for `plot`.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         names, reports = _base.split_systems(evaluations, name)
         for report in reports:
@@ -161,9 +155,8 @@ class IntervalDisplay(Display):
     ) -> Self:
         """Plot the mean differences of a comparison with their intervals.
 
-        Without a baseline, each row is a pair of systems. The better system of the pair (by the
-        first measure) is named first. At most 24 pairs are drawn, the largest differences first.
-        The intervals are the same as in the table of the comparison.
+        Without a baseline, each row is a pair of systems, the better system by the first measure
+        first. At most 24 pairs are drawn, the largest differences first.
 
         Parameters
         ----------
@@ -173,11 +166,6 @@ class IntervalDisplay(Display):
             By default all measures.
         ax, line_kw : optional
             As for `plot`.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         check_comparison(comparison)
         shown = measure_names(measures, comparison.measures)
@@ -222,11 +210,6 @@ class IntervalDisplay(Display):
             Axes to draw on; by default, the axes of a new figure.
         line_kw : dict, optional
             Keyword arguments of matplotlib's ``Axes.plot``.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         order, n_series = _base.best_first(self.means[:, 0]), len(self.measures)
         rows = np.arange(len(order))
@@ -343,11 +326,6 @@ class QueryDifferenceDisplay(Display):
             By default the first measure.
         ax, patch_kw : optional
             As for `plot`.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         check_comparison(comparison)
         rows, name = comparison.rows, evaluated_name(measure, comparison.measures)
@@ -381,11 +359,6 @@ class QueryDifferenceDisplay(Display):
             Axes to draw on; by default, the axes of a new figure.
         patch_kw : dict, optional
             Keyword arguments of matplotlib's ``Axes.fill_between``.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         self._begin(ax)
         style, n = dict(patch_kw or {}), len(self.differences)
@@ -476,11 +449,6 @@ class PositionBiasDisplay(Display):
             Result of `ClickLog.position_bias`.
         ax, line_kw : optional
             As for `plot`.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         check_kind(bias, PositionBias, "bias")
         table = bias.to_frame()
@@ -501,11 +469,6 @@ class PositionBiasDisplay(Display):
             Axes to draw on; by default, the axes of a new figure.
         line_kw : dict, optional
             Keyword arguments of matplotlib's ``Axes.plot``.
-
-        Returns
-        -------
-        display
-            Instance of this class.
         """
         self._begin(ax)
         positions = 1 + np.arange(len(self.examination))

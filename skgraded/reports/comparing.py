@@ -118,8 +118,8 @@ def compare(
     -----
     UserWarning
         If two systems' shares of judged documents differ by more than 0.1, if a system retrieved
-        nothing (every score is -inf) for more than half of the queries, or if systems were
-        cross-evaluated on different folds.
+        nothing for more than half of the queries, if there are fewer than 15 clusters, or if systems
+        were cross-evaluated on different folds.
 
     Notes
     -----
@@ -128,14 +128,12 @@ def compare(
     values, whichever is more. Sizes of differences are compared in the same way.
 
     - "randomization" is Fisher's randomization test [1]_, which flips signs:
-      p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips if there are at most
-      `n_resamples`; differences of 0 are not flipped, and n excludes them. Otherwise, it uses
-      `n_resamples` random flips and the observed signs, as in ``scipy.stats.permutation_test``
-      with ``permutation_type="samples"``.
+      p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips of differences other
+      than 0 if there are at most `n_resamples`. Otherwise, it uses `n_resamples` random flips and
+      the observed signs, as in ``scipy.stats.permutation_test``.
     - "t" is ``scipy.stats.ttest_1samp``.
-    - "wilcoxon" is ``scipy.stats.wilcoxon`` with the defaults of SciPy 1.15 and later: differences
-      of 0 have no rank, and p is exact for up to 13 queries, and for up to 50 queries if no
-      difference is 0 and no two have the same size. Otherwise, p is a normal approximation.
+    - "wilcoxon" is ``scipy.stats.wilcoxon`` with the defaults of SciPy 1.15 and later: p is exact for
+      up to 13 queries, and for up to 50 queries if no difference is 0 and no two have the same size.
     - "bootstrap" draws n values of d - d̄ with replacement, `n_resamples` times, and compares
       t = d̄ / s, where s is the standard deviation: p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples)
       ([2]_, section 16.4; [3]_; [4]_, eq. 4.11).

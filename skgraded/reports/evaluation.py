@@ -227,10 +227,9 @@ class Evaluation(Report):
             Confidence level.
         method : {"t", "bootstrap"}, default="t"
             "t" is Student's interval m ± t · s for n queries with values v and weights w, where
-            m = Σ w v / Σ w and s² = n / (n - 1) Σ (w (v - m))² / (Σ w)². With equal weights, s² is
-            the variance of v divided by n. "bootstrap" is the bias-corrected and accelerated
-            bootstrap (BCa) over queries [1]_, as in ``scipy.stats.bootstrap``, whose intervals are
-            too short for few queries.
+            m = Σ w v / Σ w and s² = n / (n - 1) Σ (w (v - m))² / (Σ w)². "bootstrap" is the
+            bias-corrected and accelerated bootstrap (BCa) over queries [1]_, as in
+            ``scipy.stats.bootstrap``, whose intervals are too short for few queries.
         n_resamples : int, default=9999
             Number of bootstrap resamples, at least 100.
         rng : int or numpy.random.Generator, optional
@@ -347,7 +346,7 @@ class Evaluation(Report):
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Return the rows of `to_frame` with the lowest values, lowest first, as a DataFrame.
 
-        Undefined queries are excluded, because their values do not depend on the ranking.
+        Undefined queries are excluded.
 
         Parameters
         ----------

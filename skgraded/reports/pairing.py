@@ -73,8 +73,8 @@ class Paired(NamedTuple):
 def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     """Arrange the queries in the same order for all systems; raise an error if they differ.
 
-    Queries keep their order if it is the same in all systems, and are otherwise sorted by id. The
-    order of the systems therefore changes neither random draws nor rounding errors.
+    Queries keep their order if it is the same in all systems, and are otherwise sorted by id, so
+    that the order of the systems changes no random draws.
     """
     positions = positions_of(evaluations)
     ids = next(iter(evaluations.values())).query_ids

@@ -123,8 +123,8 @@ def prediction_powered(
     - error² = λ² var_N(j) / N + var_n(h - λ j) / n.
 
     The interval is Student's t with n - 2 degrees of freedom, or nan if the error is 0. With few
-    queries, the intervals of RR, of skewed values and of values that are mostly 0 are too narrow;
-    ``benchmarks/README.md`` contains simulated coverages.
+    queries, the intervals of skewed values, such as RR, are too narrow; ``benchmarks/README.md``
+    contains simulated coverages.
 
     References
     ----------

@@ -174,8 +174,8 @@ class Report(Table):
     def from_json(cls, text_or_path: str | Path) -> Self:
         """Read a report of this class, or of a subclass, from JSON text or a path of a JSON file.
 
-        A ValueError that names the file is raised if the text is not JSON, describes an object of
-        another class, was written in another version of the layout, or lacks a field.
+        A ValueError that names the file is raised if the text is not JSON of such a report in this
+        version of the layout.
 
         Examples
         --------

@@ -189,8 +189,7 @@ def _alpha(
     """Compute alpha = 1 - observed / expected disagreement from sums over n documents.
 
     For the grades x and y of the two judges, the sums are Σ (x - y)², Σ (x + y) and Σ (x² + y²).
-    Alpha is nan if the denominator is at most `rounding`, that is, if all grades are equal up to
-    rounding.
+    Alpha is nan if the expected disagreement is at most `rounding`.
     """
     expected = 2 * n * total_squares - total**2
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -215,8 +214,7 @@ def tau_spread(
     """Return the 2.5 % and 97.5 % quantiles of tau-b over resampled queries.
 
     The arrays have the shape (n_systems, n_queries); nan values are ignored. The quantiles are not
-    a confidence interval, because ties in the resamples lower tau. They are nan for a single query,
-    which has only one resample.
+    a confidence interval, because ties in the resamples lower tau. They are nan for a single query.
     """
     n_systems, n_queries = truth.shape
     values = np.concatenate([truth, judge])

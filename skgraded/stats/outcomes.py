@@ -20,11 +20,7 @@ def judge_outcomes(
 
     Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``, the
     smallest number of units with an outcome, all else equal, or nan if there is none.
-
-    Each limit has the confidence `level` with Bonferroni's correction over all rows, so that all
-    outcomes are right together with this probability. A standard error of 0 means that all
-    differences of a row are equal; the limits are then the difference, or nan if a sign test of so
-    few differences could not show that it is not 0.
+    See `Comparison.outcomes`. A standard error of 0 means that all differences of a row are equal.
     """
     from scipy.special import stdtrit
 

@@ -56,9 +56,8 @@ def p_values(
     """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
 
     Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
-    differences are 0 or there is only one, and nan if there are none. Tests that draw resamples
-    call `advance` with the number of resamples of rows that they have drawn. If the number of the
-    `cluster` of each query is given, clusters are independent, not queries.
+    differences are 0 or there is only one, and nan if there are none. `advance` receives the number
+    of resamples drawn, and `cluster` contains the number of each query's cluster.
     """
     counting = np.count_nonzero(sum_clusters((~np.isnan(rows)).astype(int), cluster), axis=1)
     p = np.where(counting, 1.0, np.nan)

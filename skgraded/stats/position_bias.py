@@ -1,9 +1,8 @@
 """Estimates of position bias from interventions: documents shown at several positions.
 
-In the position-based model, a document is clicked with the probability θ_k · γ: position k is
-examined, and the document is attractive. The clicks of one document at two positions estimate the
-ratio of the two θ. See Agarwal, Zaitsev, Wang, Li, Najork & Joachims (2019), *Estimating position
-bias without intrusive interventions*.
+A document is clicked with the probability θ_k · γ: position k is examined, and the document is
+attractive. The clicks of one document at two positions estimate the ratio of the two θ (Agarwal et
+al. 2019, *Estimating position bias without intrusive interventions*).
 """
 
 from dataclasses import dataclass

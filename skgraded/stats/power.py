@@ -21,7 +21,7 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
     ----------
     effect_size : float
         The difference to detect, divided by the standard deviation of the per-query differences,
-        as in the column ``effect_size`` of a comparison. The sign is ignored.
+        as in the column ``effect_size`` of a comparison.
     power : float, default=0.8
         The desired probability of detecting the difference, between 0 and 1.
     level : float, default=0.95
@@ -66,13 +66,7 @@ def sample_queries(query_ids: QueryIds, n: int, rng: Rng = None) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n,)
-        The drawn ids, sorted. Each subset of n queries is equally likely. It does not depend on
-        the order of `query_ids`.
-
-    Raises
-    ------
-    ValueError
-        If an id is missing, or `n` is not an integer from 1 to the number of distinct ids.
+        The drawn ids, sorted; they do not depend on the order of `query_ids`.
 
     Examples
     --------

@@ -49,8 +49,8 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
     """Estimate the mean human value over all queries.
 
     `human` (h) and `judge` (j) cover the same n queries; `others` contains the judge's N other
-    values. The weight is λ = cov(h, j) / ((1 + n/N) var(j)), clipped to [0, 1]; var(j) covers all
-    values of the judge.
+    values. The weight is λ = cov(h, j) / ((1 + n/N) var(j)), with var(j) over all values of the
+    judge.
     """
     n, n_judge, weight = len(human), len(others), 0.0
     judge_variance = variance(np.concatenate([judge, others]))
@@ -75,9 +75,8 @@ def queries_needed(
 ) -> tuple[float, float]:
     """Return how many queries people must judge for this half-width, without and with the judge.
 
-    The judge's queries are fixed. Variances and the covariance are estimated from the pilot. If
-    the judge does not reduce the number of human-judged queries, both results are equal. Both are
-    nan if the interval would be wider even if people judged all queries of the judge.
+    The judge's queries are fixed. If the judge does not reduce the number of human-judged queries,
+    both results are equal. Both are nan if no number suffices.
     """
     human_variance, total = variance(human), len(judge) + len(others)
     alone = bisect_left(

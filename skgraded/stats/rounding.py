@@ -1,10 +1,8 @@
 """Rounding errors: which values and differences are equal.
 
-Rounding errors are proportional to the values: sums over two orders of documents with equal grades
-can differ slightly. Two values of a sample are equal if they differ by at most 5e-13 times the
-larger one or, if this is more, times the mean size of the sample's values: near 0, measures such as
-TauAP have the rounding errors of the numbers that cancel. Multiplying all values by a constant
-therefore changes no tie.
+Two values of a sample are equal if they differ by at most 5e-13 times the larger one or, if this is
+more, times the mean size of the sample's values: near 0, measures such as TauAP have the rounding
+errors of the numbers that cancel. Multiplying all values by a constant changes no tie.
 """
 
 from typing import Any, TypeAlias
