@@ -250,9 +250,11 @@ def trend(
     year. With few earlier days, t is large and the limits are wide.
 
     The limits are at least three standard errors of the day's mean wide, so that a day with few
-    queries is not outside by chance. The limits of n queries are at least 3 √n wide. Days that were outside count for later days, so a lasting
-    change becomes the new usual level; leave out days of a known incident. For logs in which many
-    queries have no relevant document, use ``undefined=nan``, as explained in `compare_periods`.
+    queries is not outside by chance. The same limits are used for the number of queries n, at least
+    3 √n wide, with the same false alarm rate. Days that were outside count for later days, so a
+    lasting change becomes the new usual level; leave out days of a known incident. For logs in
+    which many queries have no relevant document, use ``undefined=nan``, as explained in
+    `compare_periods`.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """Changes between periods, and trends over many days."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -268,6 +269,13 @@ class TestTrend:
         assert last["n_queries_lower"] == pytest.approx(before.mean() - reach)
         assert last["n_queries_upper"] == pytest.approx(before.mean() + reach)
 
+    def test_the_number_of_queries_has_a_season(self):
+        sizes = [400, 100, 410, 104, 390, 96, 402, 98, 100, 101]  # day 9 has those of odd days
+        nights = [summary([0.5] * n, f"2026-11-{i:02}", ["RR"]) for i, n in enumerate(sizes, 1)]
+        outside = sg.trend(nights, season=2)["n_queries_is_outside"]
+        assert outside.tolist() == [False] * 8 + [True, False]
+        assert not sg.trend(nights)["n_queries_is_outside"].any()
+
     def test_one_undefined_query_after_many_days_without_any_is_inside_the_limits(self):
         trend = sg.trend(days([0.5] * 9, n=1000, n_undefined=[0] * 8 + [1]))
         assert not trend["undefined_is_outside"].any()
@@ -291,6 +299,18 @@ class TestTrend:
             rows_of_measure(sg.trend(days(row_means, 4)))["is_outside"][3:] for row_means in means
         ]
         assert 0.0015 < np.mean(flags) < 0.004  # binomial error 0.0004
+
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("season", [None, 7])
+    def test_independent_numbers_of_queries_are_outside_with_probability_0_0027(self, season):
+        sizes = np.random.default_rng(0).normal(100_000, 5_000, size=(600, 60)).astype(int)
+        few = days([0.5] * 60, 2)
+        flags = []
+        for row_sizes in sizes:
+            nights = [replace(day, n_queries=n) for day, n in zip(few, row_sizes, strict=True)]
+            trend = rows_of_measure(sg.trend(nights, season=season))
+            flags.append(trend["n_queries_is_outside"][~trend["too_few"]])
+        assert 0.002 < np.mean(np.concatenate(flags)) < 0.0035  # binomial error 0.0003
 
     @pytest.mark.parametrize(
         ("summaries", "settings", "error", "message"),
