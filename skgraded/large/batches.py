@@ -127,7 +127,7 @@ def evaluate_batches(
     """
     with needs("evaluate_batches", "pyarrow"):
         from skgraded.large import parts
-        from skgraded.large.pieces import PieceFile, open_values
+        from skgraded.large.pieces import open_values, regroup_items
         from skgraded.large.sources import name_batches
     job = check_job(
         y_true,
@@ -153,12 +153,11 @@ def evaluate_batches(
         tempfile.SpooledTemporaryFile(1, prefix="skgraded-") as file,
         open_values(per_query, job) as write,
     ):
-        pieces = PieceFile(file, job, n_rows)
-        for item in parts.evaluate_parts(named, job, ROWS, show):
-            pieces.add(item)
-        measured = (parts.evaluate_items(items, job) for items in pieces.read())
-        known = (part for part in measured if part is not None)
+        items = parts.evaluate_parts(named, job, ROWS, show)
+        measured = (
+            parts.evaluate_items(group, job) for group in regroup_items(items, file, job, n_rows)
+        )
         n_summed = MIN_QUERIES if by is None else MIN_QUERIES_OF_SEGMENTS
-        groups = map(parts.join_measured, parts.group_by_size(known, n_summed))
+        groups = map(parts.join_measured, parts.group_by_size(measured, n_summed))
         report = parts.merge_sums(parts.summarize_measured(write(group), job) for group in groups)
         return parts.finish(report, job)

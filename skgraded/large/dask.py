@@ -266,7 +266,8 @@ def _evaluate_named(named: list[tuple[str, pd.DataFrame]], job: Job) -> list[par
 
 
 def _evaluate_lists(lists: list[list[parts.Item]], job: Job) -> parts.Measured | None:
-    return parts.evaluate_items([*chain(*lists)], job)
+    items = [*chain(*lists)]
+    return parts.evaluate_items(items, job) if items else None
 
 
 def _pack_lists(lists: list[list[parts.Item]], n: int) -> pd.DataFrame:
@@ -277,5 +278,4 @@ def _pack_lists(lists: list[list[parts.Item]], n: int) -> pd.DataFrame:
 
 
 def _evaluate_frame(frame: pd.DataFrame, job: Job) -> parts.Measured | None:
-    items = pieces.read_pieces(content.as_buffer() for content in pa.array(frame["content"]))
-    return parts.evaluate_items(items, job)
+    return pieces.evaluate_contents(pa.array(frame["content"]), job)

@@ -346,7 +346,7 @@ def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np
     return names[codes]
 
 
-def evaluate_items(items: list[Item], job: Job) -> Measured | None:
+def evaluate_items(items: list[Item], job: Job) -> Measured:
     """Evaluate the rows and concatenate the values that `evaluate_parts` yielded for some queries.
 
     `items` must contain all rows and values of these queries. A ValueError names a query if its
@@ -358,7 +358,7 @@ def evaluate_items(items: list[Item], job: Job) -> Measured | None:
         place = EDGES if job.partitioning == "clustered" else SHUFFLED_ROWS
         in_any_order = replace(job, partitioning="shuffle")
         measured.append(evaluate_queries(join_rows(tables), in_any_order, place))
-    return join_measured(measured) if measured else None
+    return join_measured(measured)
 
 
 def join_measured(parts: list[Measured]) -> Measured:

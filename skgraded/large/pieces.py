@@ -15,7 +15,16 @@ from skgraded._input.arrow_strings import hash_ids
 from skgraded._input.atomic_files import write_whole
 from skgraded._kernels.layout import order_by_hash
 from skgraded.large.jobs import Job
-from skgraded.large.parts import GRADE, QUERY, Item, Measured, join_rows, tabulate_measured
+from skgraded.large.parts import (
+    GRADE,
+    QUERY,
+    Item,
+    Measured,
+    evaluate_items,
+    group_by_size,
+    join_rows,
+    tabulate_measured,
+)
 
 # These constants affect speed and memory usage, but never the results.
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
@@ -58,15 +67,6 @@ def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> pa.Table:
     return pa.table({"piece": pa.array(numbers, pa.int32()), "content": contents})
 
 
-def read_pieces(buffers: Iterable[pa.Buffer]) -> list[Any]:
-    """Return the content of pieces; raise the first error that a piece contains."""
-    items = list(map(_read_piece, buffers))
-    for item in items:
-        if isinstance(item, Exception):
-            raise item
-    return items
-
-
 def _write_piece(
     file: IO[bytes] | pa.BufferOutputStream, item: pa.RecordBatch | Measured | Exception
 ) -> None:
@@ -78,14 +78,23 @@ def _write_piece(
         pickle.dump(item, file, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def _read_piece(buffer: pa.Buffer) -> Any:
-    """Return what `_write_piece` wrote; only pickles begin with the byte `pickle.PROTO`."""
+def read_piece(buffer: pa.Buffer) -> Any:
+    """Return what `_write_piece` wrote, or raise it; only pickles begin with `pickle.PROTO`."""
     if bytes(buffer[:1]) == pickle.PROTO:
-        return pickle.loads(buffer)
+        item = pickle.loads(buffer)
+        if isinstance(item, Exception):
+            raise item
+        return item
     if buffer.address % 8:  # Arrow requires aligned memory
         buffer = pa.py_buffer(buffer.to_pybytes())
     with pa.ipc.open_stream(buffer) as reader:
         return reader.read_all()
+
+
+def evaluate_contents(contents: Iterable[pa.Scalar], job: Job) -> Measured | None:
+    """Evaluate the pieces in a column `content`; return None if there are none."""
+    items = [read_piece(content.as_buffer()) for content in contents]
+    return evaluate_items(items, job) if items else None
 
 
 @contextmanager
@@ -113,46 +122,35 @@ def open_values(
         yield write
 
 
-class PieceFile:
-    """Rows and per-query values, which are written to a file in pieces if they are many."""
+def regroup_items(
+    items: Iterable[Item], file: IO[bytes], job: Job, n_rows: int | None
+) -> Iterator[list[Item]]:
+    """Yield the rows and values of whole queries, which are written to a file if they are many."""
+    n, limit = N_PIECES_OF_QUERIES, MAX_QUERIES_IN_MEMORY
+    if job.partitioning == "shuffle":
+        n, limit = N_PIECES, MAX_ROWS_IN_MEMORY
+        if n_rows is not None:
+            n = min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
+            if n_rows >= MAX_ROWS_IN_MEMORY:
+                limit = min(max(ROWS_PER_WRITE, MIN_ROWS_PER_WRITE * n), limit)
+    blocks: list[list[tuple[int, int]]] = [[] for _ in range(n)]  # (offset, size)
+    for group in group_by_size(items, limit):
+        if not file.tell() and sum(item.num_rows for item in group) < limit:
+            yield group  # all items
+            return
+        _write_group(group, file, blocks)
+        del group  # before the next one is read
+    for of_piece in filter(None, blocks):
+        yield [_read_block(file, *block) for block in of_piece]
 
-    def __init__(self, file: IO[bytes], job: Job, n_rows: int | None) -> None:
-        self._file = file
-        self._items: list[Item] = []  # not written yet
-        self._size = 0  # number of rows and queries in them
-        n, self._limit = N_PIECES_OF_QUERIES, MAX_QUERIES_IN_MEMORY
-        if job.partitioning == "shuffle":
-            n, self._limit = N_PIECES, MAX_ROWS_IN_MEMORY
-            if n_rows is not None:
-                n = min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
-                if n_rows >= MAX_ROWS_IN_MEMORY:
-                    n_in_write = max(ROWS_PER_WRITE, MIN_ROWS_PER_WRITE * n)
-                    self._limit = min(n_in_write, MAX_ROWS_IN_MEMORY)
-        self._blocks: list[list[tuple[int, int]]] = [[] for _ in range(n)]  # (offset, size)
 
-    def add(self, item: Item) -> None:
-        """Add rows or values."""
-        self._items.append(item)
-        self._size += item.num_rows
-        if self._size >= self._limit:
-            self._write()
+def _write_group(group: list[Item], file: IO[bytes], blocks: list[list[tuple[int, int]]]) -> None:
+    for number, piece in split_items(group, len(blocks)):
+        start = file.tell()
+        _write_piece(file, piece)
+        blocks[number].append((start, file.tell() - start))
 
-    def _write(self) -> None:
-        items, self._items, self._size = self._items, [], 0
-        for number, piece in split_items(items, len(self._blocks)):
-            start = self._file.tell()
-            _write_piece(self._file, piece)
-            self._blocks[number].append((start, self._file.tell() - start))
 
-    def read(self) -> Iterator[list[Item]]:
-        """Yield the rows and per-query values of each piece."""
-        if self._file.tell():
-            self._write()
-        if self._items:
-            yield self._items
-        for blocks in filter(None, self._blocks):
-            yield [self._read(*block) for block in blocks]
-
-    def _read(self, start: int, size: int) -> Item:
-        self._file.seek(start)
-        return _read_piece(pa.py_buffer(self._file.read(size)))
+def _read_block(file: IO[bytes], start: int, size: int) -> Item:
+    file.seek(start)
+    return read_piece(pa.py_buffer(file.read(size)))

@@ -28,7 +28,7 @@ with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
     from skgraded._input.arrow import refuse_unknown
     from skgraded.large import parts
     from skgraded.large import spark_tasks as tasks
-    from skgraded.large.pieces import read_pieces
+    from skgraded.large.pieces import read_piece
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query"]
 
@@ -119,7 +119,7 @@ def evaluate(
     pieces = _repartition(df, job, n_partitions, keeps_number=False)
     rows = _map_batches(pieces, partial(tasks.sum_pieces, job=job), tasks.SUMS)
     with _lift_limit_in_bytes(df.sparkSession):
-        sums = read_pieces(pa.py_buffer(row.sums) for row in rows.collect())
+        sums = [read_piece(pa.py_buffer(row.sums)) for row in rows.collect()]
     return parts.finish(parts.merge_sums(sums), job)
 
 

@@ -16,13 +16,12 @@ from pyspark import TaskContext
 from skgraded.large.jobs import Job
 from skgraded.large.parts import (
     Measured,
-    evaluate_items,
     evaluate_parts,
     group_by_size,
     summarize_measured,
     tabulate_measured,
 )
-from skgraded.large.pieces import pack_pieces, read_pieces, split_items
+from skgraded.large.pieces import evaluate_contents, pack_pieces, split_items
 
 PIECES = "piece int, content binary"
 SUMS = "sums binary"  # one value per partition: a pickled Summary or a pickled error
@@ -65,8 +64,7 @@ def pack_partition(
 def _evaluate_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Measured | None:
     """Evaluate the pieces of a partition; raise an error that `pack_partition` returned."""
     _freeze_modules()
-    contents = (content.as_buffer() for batch in batches for content in batch["content"])
-    return evaluate_items(read_pieces(contents), job)
+    return evaluate_contents((content for batch in batches for content in batch["content"]), job)
 
 
 def sum_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
