@@ -254,7 +254,7 @@ def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
 
 
 def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
-    """Raise an error if no query is shared, or no document because the types of ids differ."""
+    """Raise an error without common queries, or without common documents if types of ids differ."""
     # After a join without matches, a document may still be shared with another query.
     document = "document of the same query" if is_joined else "document"
     for noun, ids, known in (

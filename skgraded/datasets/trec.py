@@ -402,7 +402,7 @@ def _join_codes(
 
 
 def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Convert lines to columns, or to None without data; raise a ValueError if a line is wrong."""
+    """Convert lines to columns; None if they contain no data. A wrong line raises a ValueError."""
     text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
     text += b"" if text.endswith(b"\n") else b"\n"
     if b"  " in text and b"\t" not in text:
