@@ -20,11 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.progress import show_progress
-from skgraded._input.tables import as_table
+from skgraded._input.queries import QueryIds
+from skgraded._input.tables import Features, as_table
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
-from skgraded.boosting.adapter import make_adapter
+from skgraded.boosting.adapter import Estimator, make_adapter
+from skgraded.judgments import scores_of
 from skgraded.measures import as_measures
+from skgraded.measures.base import compute_means
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
 from skgraded.model_selection.candidates import (
     CandidateResult,
@@ -36,13 +39,14 @@ from skgraded.model_selection.candidates import (
 from skgraded.model_selection.cross_evaluating import check_error_score
 from skgraded.model_selection.early_stopping import classify_early_stopping
 from skgraded.model_selection.folds import (
+    Folds,
     RankerOnRows,
     check_cross_validation,
     request_queries,
 )
 from skgraded.model_selection.query_source import QuerySource, remove_columns
 from skgraded.model_selection.ranker import QueryRanker
-from skgraded.model_selection.scorer import find_user_table, make_ranking_scorer
+from skgraded.model_selection.scorer import judge_scored_rows, score_documents
 from skgraded.reports.comparing import compare
 from skgraded.reports.pairing import are_unequal, refuse_unequal
 from skgraded.stats.racing import compare_with_leader
@@ -196,12 +200,12 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any,
-        param_distributions: Any,
+        estimator: Estimator,
+        param_distributions: dict[str, Any] | list[dict[str, Any]],
         *,
         n_iter: int | None = None,
         measure: Measures = DEFAULT_MEASURE,
-        cv: Any = 5,
+        cv: Folds = 5,
         n_standard_errors: float = 1.0,
         level: float | None = 0.95,
         margin: float = 0.0,
@@ -229,10 +233,10 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
+        X: Features,
         y: ArrayLike,
         *,
-        qid: Any = None,
+        qid: QueryIds | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
@@ -304,7 +308,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
             self.best_estimator_ = rankers[best].fit(every_row, results[best].rounds)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Features) -> np.ndarray:
         """Score documents with the best estimator.
 
         `X` may lack the columns of queries and times that `cv` names.
@@ -422,7 +426,12 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         }
 
     def score(
-        self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Features,
+        y: ArrayLike,
+        *,
+        qid: QueryIds | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the mean of the (first) measure over the queries, for the best estimator.
 
@@ -430,13 +439,19 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         column or Series that `cv` names.
         """
         check_is_fitted(self, "best_estimator_", msg=WITHOUT_REFIT)
-        source, passed = find_user_table(QuerySource(getattr(self.cv, "qid", None)), X)
-        is_in_ranker = QuerySource.of_estimator(self.estimator, is_before_steps=True).is_in_X
-        if qid is None and source.is_in_X and not is_in_ranker:
-            qid = source.read(passed)
-        scorer: Any = make_ranking_scorer(as_measures(self.measure)[0])
-        X = remove_columns(as_table(X), self._removed_columns)
-        return scorer(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
+        source, table = QuerySource.of_call(qid, None, self.estimator, self.cv), as_table(X)
+        judgments = judge_scored_rows(
+            self.best_estimator_,
+            table,
+            y,
+            source,
+            "RacingSearchCV.score",
+            qid,
+            sample_weight=sample_weight,
+        )
+        features = remove_columns(table, self._removed_columns)
+        scores = scores_of(judgments, score_documents(self.best_estimator_, features, None))
+        return compute_means(as_measures(self.measure)[:1], judgments, scores)[0]
 
     def to_frame(self) -> pandas.DataFrame:
         """Return one row per candidate, in the order of ``cv_results_["params"]``.

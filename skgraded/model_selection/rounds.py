@@ -25,7 +25,7 @@ class JointRounds:
     def __init__(self, state: StoppingState, n_folds: int) -> None:
         self.state = state
         self._stopped_by_others: set[int] = set()  # folds whose training another fold has ended
-        self._scores: list[Any] = [None] * n_folds
+        self._scores = [np.empty(0)] * n_folds
         self._barrier = Barrier(n_folds, lambda: state.add_round(np.concatenate(self._scores)))
         self._slots = Semaphore(effective_n_jobs(state.n_jobs))
         self._config = get_config()  # scikit-learn's settings apply to one thread only
