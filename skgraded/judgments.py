@@ -61,8 +61,7 @@ def read_truth(
 class Judgments:
     """Grades of documents per query, validated once for many evaluations.
 
-    Use this class to evaluate many sets of scores on the same grades, for example for boosting
-    rounds, systems or resamples. Every measure accepts Judgments in place of ``y_true``.
+    Every measure accepts Judgments in place of ``y_true``.
 
     Parameters
     ----------

@@ -56,9 +56,16 @@ class Scaled(Measure):
     )
 
     def _check(self, layout: Layout) -> None:
-        if self.max_grade is None or layout.top_grades.max() <= layout.round_grade(self.max_grade):
+        if self.max_grade is None:
             return
-        row = int(np.argmax(layout.grades > layout.round_grade(self.max_grade)))
+        scale = layout.round_grade(self.max_grade)
+
+        def is_outside(grades: np.ndarray) -> np.ndarray:
+            return (grades > scale) | ((grades > 0) & (grades / scale == 0))  # 0: underflow
+
+        if not is_outside(layout.top_grades).any():
+            return
+        row = int(np.argmax(is_outside(layout.grades)))
         raise ValueError(
             f"max_grade is {self.max_grade}, but y_true contains grade {layout.grades[row]:g} in "
             f"row {row}. Set max_grade to the highest grade of the data set's scale."

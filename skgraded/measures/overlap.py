@@ -30,8 +30,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: Literal["average"] = "
         Persistence, between 0 and 1. Smaller values give more weight to the top ranks.
     ties : {"average"}, default="average"
         The agreement at each depth is the expectation over all orders of tied items, and is then
-        extrapolated (Corsi & Urbano 2024, variant a). For rankings of equal length, this is the
-        expected overlap.
+        extrapolated (Corsi & Urbano 2024, variant a).
 
     Returns
     -------

@@ -36,15 +36,14 @@ def edrc_score(
 ) -> float:
     r"""Compute the expected discounted rank correlation of preferences, a value from -1 to 1.
 
-    Both the truth G and the prediction Ĝ may be incomplete; EDRC uses their transitive closures.
     EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)) and C(v) =
-    Σ_{w∈W(v)} EP(v, w) (Ackerman and Chen 2011, section 4).
+    Σ_{w∈W(v)} EP(v, w), for the transitive closures of the truth G and the prediction Ĝ (Ackerman
+    and Chen 2011, section 4; as in its example, start nodes have rank 1, and Z divides by D(R(v))).
 
     The rank R(v) is 1 if no item is preferred to v in G, and otherwise one more than the highest
     rank among the items preferred to v. W(v) contains all other items except those that v is
-    preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees, 0 if Ĝ states the
-    opposite, and `prior` if Ĝ states no preference. If G states no preference, EP(v, w) is `prior`.
-    As in the example of the paper, start nodes have rank 1, and Z divides by D(R(v)).
+    preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees and 0 if Ĝ states the
+    opposite. If G or Ĝ states no preference, EP(v, w) is `prior`.
 
     Parameters
     ----------
@@ -54,26 +53,24 @@ def edrc_score(
         Items with higher scores are preferred; equal scores state no preference. With `qid`, a
         mapping of each query to its scores or pairs; queries without true pairs are ignored.
     discount : {"linear", "log2", "exp2"} or callable, default="linear"
-        D: R, log2(1 + R), or 2^R. A callable receives an array of ranks ≥ 2 and returns an array
-        of divisors > 0.
+        As in `EDRC`.
     prior : float or callable, default=0.5
         Value, in [0, 1], of a pair for which one side states no preference. A callable ``prior(v,
         w)`` returns the probability that v is preferred to w; EP(v, w) is then the probability that
         both sides agree (see the guide on preferences).
     items : collection of items, mapping, "judged" or "predicted", optional
-        The items to evaluate, by default the items of both sides: transitive closures are computed
-        first, then restricted to these items. "judged" selects the items of `true_pairs`, and
-        "predicted" the items of `predicted_pairs` except those with the score -inf. For a mapping,
-        the keys are the items. With `qid`, one collection, or a mapping of query to collection.
+        The items to which the closures are restricted, by default the items of both sides.
+        "judged" selects the items of `true_pairs`, and "predicted" the items of `predicted_pairs`
+        except those with the score -inf. With `qid`, one collection, or a mapping of query to
+        collection.
     qid : array-like of shape (n,), optional
         The query (the user) of each true pair. Without it, all pairs belong to one query.
     undefined : {0.0, 1.0, nan}, default=0.0
         Value of queries without a true preference among `items`; nan excludes them from the mean.
     cycles : {"raise", "unknown", "majority"}, default="raise"
         How to handle contradictory preferences, on both sides. "raise": raise an error that names a
-        cycle. "unknown": pairs that are stated both ways or lie in a cycle are unknown. "majority":
-        of a pair that is stated both ways, only the more frequent way counts; then "unknown".
-        "ignore" is only for other measures in `evaluate_preferences`.
+        cycle. "unknown": pairs that lie in a cycle are unknown. "majority": of a pair that is
+        stated both ways, only the more frequent way counts; then "unknown".
 
     Returns
     -------
@@ -83,14 +80,14 @@ def edrc_score(
     Warns
     -----
     UserWarning
-        If `cycles` leaves out pairs. The message states the numbers of pairs and queries per side.
-        Also if `true_pairs` and `qid` have the same row labels in a different order.
+        If `cycles` leaves out pairs, or if `true_pairs` and `qid` have the same row labels in a
+        different order.
 
     Raises
     ------
     ValueError, TypeError
-        If pairs are malformed, empty or contradictory (with "raise"), a score is not a number, a
-        query has no prediction, or `discount` or `prior` is out of range.
+        If pairs are malformed or contradictory, a score is not a number, or a query has no
+        prediction.
 
     See Also
     --------
@@ -103,8 +100,7 @@ def edrc_score(
 
     Examples
     --------
-    The pairs in table 1 of the paper give 2/29. The value in the paper, 5/29, includes B ≻ E, which
-    is in figure 1 but not in the table.
+    Table 1 of the paper; its value 5/29 includes B ≻ E, which is only in figure 1:
 
     >>> from skgraded.measures.preferences import edrc_score
     >>> true = [("A", "C"), ("A", "D"), ("A", "E"), ("C", "D"), ("B", "D")]

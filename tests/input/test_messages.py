@@ -446,6 +446,8 @@ def test_max_grade_below_a_grade_names_the_row(cls):
         with pytest.raises(ValueError, match=r"max_grade.*3.*4.*row 2\b"):
             call()
     assert cls(max_grade=5)(grades, scores, qid=qid) > 0
+    with pytest.raises(ValueError, match="max_grade is 1e\\+300, but .* grade 1e-300 in row 1"):
+        cls(max_grade=1e300)([0, 1e-300], [1, 2])  # the ratio of the grades underflows to 0
 
 
 def test_functions_must_return_gains_and_discounts():
