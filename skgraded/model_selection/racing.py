@@ -25,7 +25,7 @@ from skgraded._input.tables import Features, as_table
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import object_array
 from skgraded.boosting.adapter import Estimator, make_adapter
-from skgraded.judgments import scores_of
+from skgraded.judgments import check_scores_of_rows
 from skgraded.measures import as_measures
 from skgraded.measures.base import compute_means
 from skgraded.measures.parsing import DEFAULT_MEASURE, Measures
@@ -450,7 +450,9 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
             sample_weight=sample_weight,
         )
         features = remove_columns(table, self._removed_columns)
-        scores = scores_of(judgments, score_documents(self.best_estimator_, features, None))
+        scores = check_scores_of_rows(
+            judgments, score_documents(self.best_estimator_, features, None)
+        )
         return compute_means(as_measures(self.measure)[:1], judgments, scores)[0]
 
     def to_frame(self) -> pandas.DataFrame:
