@@ -13,7 +13,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.needs import is_installed
-from skgraded.boosting.rows import Queries, Rows
+from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.boosting.stopping import StoppingState
 
 
@@ -206,7 +206,7 @@ class Adapter:
 
     def _make_fit_arguments(self, rows: Rows) -> dict[str, Any]:
         """Return the fit arguments, except X and y, in the form that the estimator expects."""
-        arguments: dict[str, Any] = dict(rows.by_row)
+        arguments: dict[str, Any] = {} if rows.weights is None else {WEIGHT: rows.weights}
         if self.query_argument is not None:
             by_size = self.query_argument == "group"
             arguments[self.query_argument] = rows.sizes if by_size else rows.query_of_row

@@ -36,7 +36,7 @@ class Rows:
 
     X: Any
     grades: np.ndarray
-    by_row: dict[str, np.ndarray]  # arguments of `fit` with one value per row
+    weights: np.ndarray | None  # (n,)
     sizes: np.ndarray | None = None  # sizes of consecutive queries; None for regressors
     grade_type: np.dtype[Any] = np.dtype(float)  # the data type of the grades in y
 
@@ -44,23 +44,22 @@ class Rows:
         """Return the rows at the given positions; None selects all rows in their current order."""
         if rows is None:
             return replace(self, sizes=sizes)
-        by_row = {name: values[rows] for name, values in self.by_row.items()}
+        weights = None if self.weights is None else self.weights[rows]
         X = take_rows(self.X, rows)
-        return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
+        return replace(self, X=X, grades=self.grades[rows], weights=weights, sizes=sizes)
 
     def join(self, other: Self) -> Self:
         """Return the rows of `self` followed by those of `other`; missing weights become 1."""
-        by_row = {
-            name: np.concatenate(
-                [rows.by_row.get(name, np.ones(len(rows.grades))) for rows in (self, other)]
-            )
-            for name in {**self.by_row, **other.by_row}
-        }
+        is_weighted = self.weights is not None or other.weights is not None
+        weights = [
+            np.ones(len(rows.grades)) if rows.weights is None else rows.weights
+            for rows in (self, other)
+        ]
         return replace(
             self,
             X=stack_rows(self.X, other.X),
             grades=np.concatenate([self.grades, other.grades]),
-            by_row=by_row,
+            weights=np.concatenate(weights) if is_weighted else None,
             sizes=None if self.sizes is None else np.concatenate([self.sizes, other.sizes]),
         )
 
@@ -73,13 +72,13 @@ class Rows:
     @property
     def query_weights(self) -> np.ndarray:
         """The mean row weight of each query, as an array of shape (n_queries,)."""
-        return average_weights(self.by_row[WEIGHT], self.query_of_row, np.asarray(self.sizes))
+        return average_weights(np.asarray(self.weights), self.query_of_row, np.asarray(self.sizes))
 
 
 def judge_rows(parts: Sequence[Rows]) -> Judgments:
     """Return the grades, queries and weights of all parts, in this order, as Judgments."""
     grades = np.concatenate([rows.grades for rows in parts])
-    weights = [rows.by_row[WEIGHT] for rows in parts if WEIGHT in rows.by_row]
+    weights = [rows.weights for rows in parts if rows.weights is not None]
     return Judgments(
         grades.astype(parts[0].grade_type, copy=False),
         group=np.concatenate([np.asarray(rows.sizes) for rows in parts]),

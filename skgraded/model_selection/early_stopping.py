@@ -14,7 +14,7 @@ from skgraded._input.tables import FeatureTable
 from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.adapter import Adapter
 from skgraded.boosting.metric import has_value
-from skgraded.boosting.rows import WEIGHT, Queries, Rows, judge_rows
+from skgraded.boosting.rows import Queries, Rows, judge_rows
 from skgraded.boosting.stopping import StoppingState
 from skgraded.measures import Measure
 from skgraded.model_selection.folds import split_queries
@@ -47,7 +47,7 @@ def fit_stopped(
         rows = adapter.order_rows(rows, queries)
         return adapter.fit(rows, fit_params, ranker._rounds.best_round), ranker._rounds
     for training, _ in parts:
-        if WEIGHT in training.by_row and not training.by_row[WEIGHT].any():
+        if training.weights is not None and not training.weights.any():
             raise ValueError("sample_weight must be positive in at least one training row.")
     state = ranker._rounds
     if state is None:

@@ -25,7 +25,7 @@ from skgraded._input.tables import Features, FeatureTable, as_table, check_row_l
 from skgraded._input.user_warnings import trust_input
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import Adapter, Estimator, make_adapter
-from skgraded.boosting.rows import WEIGHT, Queries, Rows
+from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import check_scores_of_rows
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import accepts_negative, compute_means
@@ -427,12 +427,12 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             sizes = read_group_sizes(group, n, X_name)
             ids, order, starts = np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes))
         queries = Queries(ids, order, starts, np.diff(starts))
-        by_row = {}
+        weights = None
         if sample_weight is not None:
-            by_row[WEIGHT] = check_weights(sample_weight, n, X_name, len(queries.ids))
+            weights = check_weights(sample_weight, n, X_name, len(queries.ids))
         warn_of_row_ids(queries.sizes)
         features = remove_columns(X, self._removed_columns)
-        return Rows(features, grades, by_row, grade_type=grade_type), queries
+        return Rows(features, grades, weights, grade_type=grade_type), queries
 
     @property
     def feature_importances_(self) -> np.ndarray:
