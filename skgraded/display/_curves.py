@@ -35,7 +35,7 @@ class CurveDisplay(Display):
 
     lines_: list[Any]
     from_predictions: Any
-    _heights: Any  # one number per system; the highest systems are drawn first
+    _heights: np.ndarray  # one number per system; the highest systems are drawn first
     _draw: Any
 
     @classmethod
@@ -104,7 +104,7 @@ class CurveDisplay(Display):
         self.lines_ = []
         first = len(self.ax_.lines)  # curves of an earlier display
         # Colors are assigned in input order, so that a system has the same color in all displays.
-        looks = {s: first + s for s in _base.best_first(self._heights())}
+        looks = {s: first + s for s in _base.best_first(self._heights)}
         self._draw(looks, dict(line_kw or {}))
         return self
 
@@ -185,6 +185,7 @@ class ThresholdCurveDisplay(CurveDisplay):
             average_precision, "average_precision", shape
         )
         self.mu_ap: np.ndarray | None = None if mu_ap is None else np.atleast_1d(mu_ap)
+        self._heights = self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
         self.name = [name] if isinstance(name, str) else name
         self.relative = relative
 
@@ -250,9 +251,6 @@ class ThresholdCurveDisplay(CurveDisplay):
             name=names,
             relative=relative,
         ).plot(ax=ax, line_kw=line_kw)
-
-    def _heights(self) -> np.ndarray:
-        return self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
 
     def _draw(self, looks: dict[int, int], style: dict[str, Any]) -> None:
         t, title = np.append(0, self.thresholds), None
@@ -320,6 +318,7 @@ class CutoffCurveDisplay(CurveDisplay):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         shape = len(self.measures), len(self.cutoffs)
         self.values: np.ndarray = _base.systems_first(values, "values", shape)
+        self._heights = self.values[:, 0, -1]
         self.name = [name] if isinstance(name, str) else name
 
     @classmethod
@@ -378,9 +377,6 @@ class CutoffCurveDisplay(CurveDisplay):
             measures=[measure.name for measure in uncut],
             name=names,
         ).plot(ax=ax, line_kw=line_kw)
-
-    def _heights(self) -> np.ndarray:
-        return self.values[:, 0, -1]
 
     def _draw(self, looks: dict[int, int], style: dict[str, Any]) -> None:
         every = -(-len(self.cutoffs) // MOST_MARKED)

@@ -16,6 +16,7 @@ from skgraded.stats import prediction_powered as estimators
 from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING, ConfidenceInterval
 from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
 from skgraded.writing import tables
+from skgraded.writing.text import list_values
 
 if TYPE_CHECKING:
     import pandas
@@ -78,8 +79,7 @@ class PredictionPowered:
     to_frame = summary
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={mean:.4f}" for name, mean in self.mean().items())
-        estimate = next(iter(self._estimates.values()))
+        estimate, means = next(iter(self._estimates.values())), list_values(self.mean())
         return f"PredictionPowered({estimate.n} + {estimate.n_judge} queries: {means})"
 
 

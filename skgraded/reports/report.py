@@ -22,7 +22,7 @@ from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
-from skgraded.writing.text import shorten_text, undefined_note, utf8
+from skgraded.writing.text import DIGITS, list_values, shorten_text, undefined_note, utf8
 
 if TYPE_CHECKING:
     import pandas
@@ -60,8 +60,8 @@ def means_rows(
 
 def means_text(report: Evaluation | Summary) -> str:
     """Return the means of an Evaluation or a Summary, and a note if many queries are undefined."""
-    means = ", ".join(f"{name}={value:.4f}" for name, value in report.mean().items())
-    return "; ".join(filter(None, [means, undefined_note(report.n_undefined, report.n_queries)]))
+    notes = list_values(report.mean()), undefined_note(report.n_undefined, report.n_queries)
+    return "; ".join(filter(None, notes))
 
 
 def plain_numbers(report: Evaluation | Summary) -> dict[str, Any]:
@@ -203,7 +203,9 @@ class Report(Table):
 
     def _repr_html_(self) -> str:
         words, frame = self._in_notebook()
-        table = frame.to_html(index=False, max_rows=MAX_ROWS, float_format="{:.4f}".format)
+        table = frame.to_html(
+            index=False, max_rows=MAX_ROWS, float_format=f"{{:.{DIGITS}f}}".format
+        )
         words = escape(shorten_text(words))
         return utf8(
             f'<div class="skgraded-report" style="overflow-x: auto"><p>{words}</p>{table}</div>'

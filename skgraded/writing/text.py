@@ -66,6 +66,11 @@ def percent_text(level: float) -> str:
     return f"{100 * level:g} %"
 
 
+def list_values(values: Mapping[str, float]) -> str:
+    """List values with their names, such as "AP=0.5000, RR=1.0000"."""
+    return ", ".join(f"{name}={value:.{DIGITS}f}" for name, value in values.items())
+
+
 def undefined_note(n_undefined: Mapping[str, int], n_queries: int) -> str:
     """Report the share of undefined queries if it exceeds a tenth for a measure, or return ""."""
     shares = {n / max(n_queries, 1) for n in n_undefined.values()}
