@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from skgraded._input.atomic_files import write_whole
 from skgraded._input.door import whole_number
 from skgraded._input.needs import needs
+from skgraded._input.words import is_missing
 from skgraded.writing.text import DIGITS, Bound
 
 if TYPE_CHECKING:
@@ -142,9 +143,11 @@ def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
 
     nan is written as "nan"; None, as in the rows of all segments, is an empty cell.
     """
-    names = [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]  # text
     settings: Any = {"index": False, "na_rep": "nan"}
-    frame = frame.fillna(dict.fromkeys(names, ""))
+    for name, dtype in frame.dtypes.items():
+        if dtype.kind == "O" and frame[name].isna().any():
+            cells = ["" if is_missing(cell) else cell for cell in frame[name]]
+            frame = frame.assign(**{str(name): cells})
     if path is None:
         return frame.to_csv(**settings)
     compression = _COMPRESSIONS.get(Path(path).suffix)
