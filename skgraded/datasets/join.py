@@ -391,7 +391,7 @@ class JudgmentIndex:
 
     def _find(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
-        order, starts = sort_by_query(query + np.intp(1), len(self.judgments.query_ids) + 1)
+        order, starts = sort_by_query(query.astype(np.intp) + 1, len(self.judgments.query_ids) + 1)
         ids = _list_ids(document, order)
         found = [-1] * int(starts[1])  # rows of queries without judgments
         for positions, (first, last) in zip(
