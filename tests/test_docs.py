@@ -101,3 +101,8 @@ def test_the_values_of_unjudged_documents_are_up_to_date(ohsumed):
         assert value in text and all(
             f" {number} " in " ".join(lines) for number in re.findall(r"[0-9.]+", value)
         )
+
+
+def test_the_headings_of_questions_are_questions():
+    headings = re.findall("(?m)^### (.+)$", page("questions.md"))
+    assert len(headings) > 15 and all(heading.endswith("?") for heading in headings)
