@@ -13,6 +13,7 @@ from skgraded._input import arrow_strings
 from skgraded._input.queries import make_missing_id_error, refuse_inexact
 from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
 from skgraded._input.words import object_array
+from skgraded._kernels.strings import copy_texts, hash_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,14 +167,14 @@ def _copy_values(column: pa.ChunkedArray, rows: np.ndarray) -> Any:
         is_single = column.num_chunks == 1
         values = column.chunk(0) if is_single else pa.concat_arrays(column.chunks)
         return compute.take(values, rows, boundscheck=False)
-    ends, data = map(pa.py_buffer, arrow_strings.copy_column(column, rows))
+    ends, data = map(pa.py_buffer, copy_texts(*arrow_strings.find_spans(column), rows))
     return pa.Array.from_buffers(column.type, len(rows), [None, ends, data])
 
 
 def mark_rows(column: pa.ChunkedArray) -> np.ndarray:
     """Return the 64-bit key of each row of a column that was converted with `convert_ids`."""
     if arrow_strings.is_text(column.type):
-        return arrow_strings.hash_column(column)
+        return hash_texts(*arrow_strings.find_spans(column))
     values = as_given(column)
     return arrow_strings.hash_ids(object_array(values) if isinstance(values, list) else values)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from skgraded._kernels.strings import (
-    copy_texts,
     hash_texts,
     number_texts,
     texts_at,
@@ -21,29 +20,8 @@ if TYPE_CHECKING:
 ArrowColumn: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 
-class Texts:
-    """Texts of an Arrow column without nulls, or of an array of Python strings."""
-
-    def __init__(
-        self, source: "ArrowColumn | np.ndarray", base: int, starts: np.ndarray, stops: np.ndarray
-    ) -> None:
-        self.source = source  # keeps the memory alive
-        self.base, self.starts, self.stops = base, starts, stops  # see `_kernels/strings.pyx`
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def numbered(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-        """Return row codes, distinct texts, row counts, and whether the codes are sorted."""
-        codes, rows, *rest = number_texts(self.base, self.starts, self.stops)
-        return codes, self.at(rows), *rest
-
-    def at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the texts of the given rows as an array of Python objects."""
-        if isinstance(self.source, np.ndarray):
-            return self.source[rows].astype(object)
-        is_binary = "binary" in str(self.source.type)
-        return texts_at(self.base, self.starts[rows], self.stops[rows], is_binary)
+Spans: TypeAlias = tuple[int, np.ndarray, np.ndarray]  # base, starts and stops of texts
+Numbered: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, bool]  # see `number_column`
 
 
 def is_text(kind: "pa.DataType") -> bool:
@@ -51,28 +29,35 @@ def is_text(kind: "pa.DataType") -> bool:
     return str(kind).removeprefix("large_") in ("string", "binary")
 
 
-def read_texts(column: "ArrowColumn") -> Texts:
-    """Return the texts of an Arrow column without nulls."""
-    return Texts(column, *_find_spans(column))
+def number_column(column: "ArrowColumn") -> Numbered:
+    """Return row codes, distinct texts, row counts, and whether the codes are sorted."""
+    base, starts, stops = find_spans(column)
+    codes, rows, *rest = number_texts(base, starts, stops)
+    is_binary = "binary" in str(column.type)
+    return codes, texts_at(base, starts[rows], stops[rows], is_binary), *rest
 
 
-def read_strings(ids: list[Any] | np.ndarray) -> Texts | None:
-    """Return the texts of a list or an array, or None if it contains other objects than str."""
+def number_strings(ids: list[Any] | np.ndarray) -> Numbered | None:
+    """Number texts like `number_column`; return None if there are other objects than str."""
+    copy, spans = _find_spans_of_strings(ids)
+    if spans is None:
+        return None
+    codes, rows, *rest = number_texts(*spans)
+    return codes, copy[rows].astype(object), *rest
+
+
+def _find_spans_of_strings(ids: list[Any] | np.ndarray) -> tuple[np.ndarray, Spans | None]:
+    """Return a copy of a list or an array, whose memory contains the texts, and their spans."""
     if isinstance(ids, list):
         ids = np.fromiter(ids, dtype=object, count=len(ids))
     elif ids.dtype.kind == "O":
         ids = ids.copy()  # another thread may change the array
     if ids.dtype.kind == "O":
         spans = utf8_of(ids)
-        return spans and Texts(ids, 0, *spans)
+        return ids, spans and (0, *spans)
     ids = np.ascontiguousarray(ids)  # shorter texts are padded with zeros
     ends = ids.itemsize * np.arange(len(ids) + 1, dtype=np.uint64)
-    return Texts(ids, ids.ctypes.data, ends[:-1], ends[1:])
-
-
-def hash_column(column: "ArrowColumn") -> np.ndarray:
-    """Return a 64-bit key per text of an Arrow column without nulls, equal on every machine."""
-    return hash_texts(*_find_spans(column))
+    return ids, (ids.ctypes.data, ends[:-1], ends[1:])
 
 
 def hash_ids(ids: np.ndarray) -> np.ndarray:
@@ -100,9 +85,9 @@ def hash_ids(ids: np.ndarray) -> np.ndarray:
         data = np.frombuffer(b"".join(ids), dtype=np.uint8)
         ends = np.cumsum([0, *map(len, ids)], dtype=np.uint64)
         return hash_texts(data.ctypes.data, ends[:-1], ends[1:])
-    texts = read_strings(ids if types == {str} else list(map(_write_id, ids)))
-    assert texts is not None
-    return hash_texts(texts.base, texts.starts, texts.stops)
+    copy, spans = _find_spans_of_strings(ids if types == {str} else list(map(_write_id, ids)))
+    assert spans is not None
+    return hash_texts(*spans)
 
 
 def _write_id(value: object) -> str:
@@ -110,12 +95,7 @@ def _write_id(value: object) -> str:
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
-def copy_column(column: "ArrowColumn", order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Copy texts of an Arrow column in the given order; return their boundaries and bytes."""
-    return copy_texts(*_find_spans(column), order)
-
-
-def _find_spans(column: "ArrowColumn") -> tuple[int, np.ndarray, np.ndarray]:
+def find_spans(column: "ArrowColumn") -> Spans:
     """Return the base, the starts and the stops of texts, as in `_kernels/strings.pyx`."""
     chunks = [chunk for chunk in getattr(column, "chunks", [column]) if len(chunk)]
     spans = list(map(_find_spans_of_chunk, chunks))
@@ -127,7 +107,7 @@ def _find_spans(column: "ArrowColumn") -> tuple[int, np.ndarray, np.ndarray]:
     return 0, starts, stops
 
 
-def _find_spans_of_chunk(array: "pa.Array") -> tuple[int, np.ndarray, np.ndarray]:
+def _find_spans_of_chunk(array: "pa.Array") -> Spans:
     array.validate()  # raises a ValueError unless the last text ends within the buffer
     is_large = str(array.type).startswith("large")
     _, ends, data = array.buffers()

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import arrow_strings, door
-from skgraded._input.arrow_strings import Texts, read_strings, read_texts
+from skgraded._input import door
+from skgraded._input.arrow_strings import is_text, number_column, number_strings
 from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.needs import is_installed
 from skgraded._input.user_warnings import warn_of_input
@@ -22,7 +22,7 @@ from skgraded._input.words import (
 )
 from skgraded._kernels import layout
 
-Ids: TypeAlias = Sequence[Any] | np.ndarray | Texts  # what the package reads from it
+Ids: TypeAlias = Sequence[Any] | np.ndarray | Any  # or an Arrow column of texts
 QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
@@ -244,11 +244,12 @@ def _number(
     def row_of(i: int) -> int:
         return i if rows is None else int(rows[i])
 
-    texts = ids if isinstance(ids, Texts) else None
+    if hasattr(ids, "null_count"):  # an Arrow column of texts
+        return number_column(ids)
     if isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str):
-        texts = read_strings(ids)
-    if texts is not None:
-        return texts.numbered()
+        numbered = number_strings(ids)
+        if numbered is not None:
+            return numbered
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _number_by_hash(ids, name, row_of)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
@@ -304,7 +305,7 @@ def make_missing_id_error(name: str, row: int, value: object) -> ValueError:
 def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
     """Return (ids, None) or, for a column of coded text, (codes, categories).
 
-    The ids are returned as an array, a list or Texts. The ids 1 and "1" are different.
+    The ids are returned as an array, a list or an Arrow column of texts. The ids 1 and "1" are different.
     """
     is_plain = isinstance(getattr(qid, "dtype", None), np.dtype) and not np.ma.isMaskedArray(qid)
     if is_plain and qid.ndim == 1 and qid.dtype.kind in "buifmMU":  # fast path
@@ -322,7 +323,7 @@ def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
         raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     if not isinstance(getattr(qid, "dtype", None), np.dtype) and not isinstance(qid, (list, tuple)):
         qid, categories = _read_typed(qid, name)
-        if categories is not None or isinstance(qid, Texts):
+        if categories is not None or hasattr(qid, "null_count"):
             return qid, categories
     if isinstance(getattr(qid, "dtype", None), np.dtype):
         array = np.asarray(door.replace_masked(qid))
@@ -369,8 +370,8 @@ def _read_arrow(column: Any, name: str) -> tuple[Any, Any]:
         column = column.cast(f"large_{kind.removesuffix('_view')}")
     if column.null_count:
         raise make_missing_id_error(name, int(np.argmax(column.is_null())), None)
-    if arrow_strings.is_text(column.type):
-        return read_texts(column), None
+    if is_text(column.type):
+        return column, None
     array = np.asarray(column)
     return (array if array.dtype.kind in "iuf" else column.to_pylist()), None
 

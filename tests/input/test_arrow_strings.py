@@ -8,8 +8,10 @@ import skgraded as sg
 
 pa = pytest.importorskip("pyarrow")
 
+from skgraded._kernels.strings import hash_texts  # noqa: E402
+
 from skgraded._input import arrow  # noqa: E402
-from skgraded._input.arrow_strings import hash_column, hash_ids, read_texts  # noqa: E402
+from skgraded._input.arrow_strings import find_spans, hash_ids, number_column  # noqa: E402
 from skgraded.judgments import layout_of  # noqa: E402
 
 TEXTS = [  # a view contains up to 12 bytes itself
@@ -59,8 +61,10 @@ def chunked(column):
 
 
 def test_the_keys_of_texts_never_change():
-    assert dict(zip(KEYS, hash_column(pa.array(list(KEYS))).tolist(), strict=True)) == KEYS
-    assert len(set(hash_column(pa.array(texts_with_equal_keys())).tolist())) == 1
+    assert (
+        dict(zip(KEYS, hash_texts(*find_spans(pa.array(list(KEYS)))).tolist(), strict=True)) == KEYS
+    )
+    assert len(set(hash_texts(*find_spans(pa.array(texts_with_equal_keys()))).tolist())) == 1
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -72,7 +76,7 @@ def test_texts_have_the_same_keys_and_numbers_in_every_layout(layout):
     assert arrow.mark_rows(arrow.convert_ids(chunked(as_bytes))).tolist() == expected.tolist()
     texts = column.to_pylist()
     distinct = list(dict.fromkeys(texts))  # in order of first appearance
-    codes, query_ids, counts, _ = read_texts(arrow.convert_ids(column)).numbered()
+    codes, query_ids, counts, _ = number_column(arrow.convert_ids(column))
     assert codes.tolist() == [distinct.index(text) for text in texts]
     assert query_ids.tolist() == distinct
     assert counts.tolist() == list(map(texts.count, distinct))
