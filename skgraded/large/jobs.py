@@ -1,7 +1,7 @@
 """Settings of an evaluation of a large table, which all engines share."""
 
 import pickle
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,6 @@ OTHER_COLUMNS = (
     "query_id label system measure mean ci_low ci_high method n_queries n_defined n_undefined"
 ).split()
 PARTITIONINGS = ("shuffle", "clustered", "whole")
-_check_partitioning = choice_validator("partitioning", PARTITIONINGS)
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,6 @@ class Job:
     y_score: tuple[str, ...]
     qid: str
     measures: tuple[Measure, ...]
-    _: KW_ONLY
     sample_weight: str | None = None
     partitioning: str = "shuffle"
     unjudged_documents: str | None = None
@@ -89,7 +87,7 @@ def check_job(
     if isinstance(settings.get("by"), tuple):
         settings["by"] = list(settings["by"])
     job = Job(y_true, tuple(names), qid, tuple(as_measures(measures)), **settings)
-    _check_partitioning(job.partitioning)
+    choice_validator("partitioning", PARTITIONINGS)(job.partitioning)
     check_unjudged_documents(job.unjudged_documents)
     check_duplicates(job.duplicates, job.document)
     for argument, name in job.arguments:

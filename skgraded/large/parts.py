@@ -41,8 +41,6 @@ from skgraded.reports.evaluation import Evaluation, take_queries, with_fields
 from skgraded.reports.summary import Summary, labeled, merged_in_order
 from skgraded.reports.system_summaries import Summaries
 
-EDGES = "the first and last queries of the partitions"
-SHUFFLED_ROWS = "the shuffled rows"
 # Columns of validated tables and of Measured; each column of segments is called "by 'name'".
 GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "qid", "weight", "document", "score"
 SEGMENT, PLACE, N_DROPPED = "by {!r}", "place", "n_dropped"
@@ -355,7 +353,10 @@ def evaluate_items(items: list[Item], job: Job) -> Measured:
     tables = [item for item in items if not isinstance(item, Measured)]
     measured = [item for item in items if isinstance(item, Measured)]
     if tables:
-        place = EDGES if job.partitioning == "clustered" else SHUFFLED_ROWS
+        is_clustered = job.partitioning == "clustered"
+        place = (
+            "the first and last queries of the partitions" if is_clustered else "the shuffled rows"
+        )
         in_any_order = replace(job, partitioning="shuffle")
         measured.append(evaluate_queries(join_rows(tables), in_any_order, place))
     return join_measured(measured)
