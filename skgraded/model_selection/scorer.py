@@ -214,23 +214,17 @@ def judge_scored_rows(
 ) -> Judgments:
     """Return the judgments of rows to score; warn if their queries are split or those of the fit.
 
-    The queries are in the X of the user, or passed as `qid` or `group`.
+    The queries are in the X of the user, or passed as `qid` or `group`. ``Pipeline.score`` passes only
+    the table that its steps return, in which the query ids may be encoded.
     """
-    source, passed = find_user_table(source, X)
+    passed = find_pipeline_input(X) if source.is_column else X
+    if passed is not X:
+        source = source.move_before_steps()
     queries = source.choose_queries(passed, caller, qid, group)
     judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
     if group is None:  # group sizes do not identify queries
         _warn_of_split_queries(estimator, X, source, judgments, passed is not X)
     return judgments
-
-
-def find_user_table(source: QuerySource, X: Features) -> tuple[QuerySource, Features]:
-    """Return the source and the table of a query column, which steps of a pipeline may change.
-
-    ``Pipeline.score`` passes only the table that its steps return, but the user's X is read.
-    """
-    passed = find_pipeline_input(X) if source.is_column else X
-    return (source, X) if passed is X else (source.move_before_steps(), passed)
 
 
 def _warn_of_split_queries(
