@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_regressor
-from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.needs import is_installed
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
@@ -84,12 +83,6 @@ class Adapter:
     def copy(self) -> Any:
         """Return an unfitted copy of the whole estimator."""
         return self._copy() if self.whole is self.estimator else clone(self.whole, safe=False)
-
-    def input_tags(self) -> InputTags:
-        """Return scikit-learn's input tags, which describe the types of X that are accepted."""
-        if hasattr(self.whole, "__sklearn_tags__"):
-            return get_tags(self.whole).input_tags
-        return InputTags(sparse=True, allow_nan=True)  # assumed for estimators without tags
 
     def fit(self, rows: Rows, fit_params: dict[str, Any], n_rounds: int | None = None) -> Any:
         """Fit a copy on all rows, or for `n_rounds` rounds without early stopping."""

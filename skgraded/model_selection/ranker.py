@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.utils import RegressorTags, Tags
+from sklearn.utils import InputTags, RegressorTags, Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
@@ -511,7 +511,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         tags.regressor_tags = RegressorTags()
         tags.target_tags.required = True
         tags.target_tags.positive_only = True  # grades
-        tags.input_tags = make_adapter(self.estimator).input_tags()
+        # Assumed for estimators without tags
+        tags.input_tags = InputTags(sparse=True, allow_nan=True)
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
 
