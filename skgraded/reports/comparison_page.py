@@ -28,7 +28,7 @@ SECTIONS = {
 
 def render_comparison(comparison: Comparison, title: str | None) -> str:
     """Render the page of a comparison as HTML."""
-    board, rows = comparison.leaderboard(), view.rank_rows(comparison)
+    board, rows = view.create_leaderboard(comparison), view.rank_rows(comparison)
     percent, is_tested = text.percent_text(comparison.level), comparison.test is not None
     data = _data_of_queries(comparison, board)
     caption = (
@@ -134,7 +134,7 @@ def _data_of_queries(comparison: Comparison, board: view.Leaderboard) -> dict[st
         "measures": text.labels(comparison.measures),
         "baseline": systems.index(baseline),
         "values": [
-            [text.json_numbers(of_system[kept]) for of_system in of_systems[order]]
+            text.json_numbers(of_systems[order][:, kept])
             for of_systems in comparison.per_query.values()
         ],
         "weights": None if weights is None else text.json_numbers(weights[kept]),

@@ -56,9 +56,10 @@ def utf8(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def json_numbers(values: np.ndarray) -> list[float | None]:
-    """Convert values to floats with six significant digits for JSON; nan becomes None."""
-    return [None if math.isnan(x) else float(f"{x:.6g}") for x in values.tolist()]
+def json_numbers(values: np.ndarray) -> list[Any]:
+    """Convert an array to lists of floats with six significant digits; nan becomes None."""
+    numbers = [None if math.isnan(x) else float(f"{x:.6g}") for x in values.ravel().tolist()]
+    return np.array(numbers, dtype=object).reshape(values.shape).tolist()
 
 
 def percent_text(level: float) -> str:
