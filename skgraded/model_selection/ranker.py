@@ -437,14 +437,14 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Feature importances of `estimator_`, one per column of X."""
-        return self._value_per_column("feature_importances_")
+        return self._read_per_column("feature_importances_")
 
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of `estimator_`, one per column of X."""
-        return self._value_per_column("coef_")
+        return self._read_per_column("coef_")
 
-    def _value_per_column(self, name: str) -> np.ndarray:
+    def _read_per_column(self, name: str) -> np.ndarray:
         """Return an attribute of `estimator_` that feature selectors read, one value per column."""
         values = getattr(self.estimator_, name)
         if self._removed_columns:
