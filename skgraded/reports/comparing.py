@@ -144,9 +144,9 @@ def compare(
 
     With Holm's or Bonferroni's correction for a family of m tests, each interval has the level
     1 - (1 - level) / m, so that all intervals of a family have simultaneous coverage `level`. With
-    the false discovery rate, the level is 1 - (1 - level) · R / m if R tests reject [5]_. Without a
-    correction or a test, it is `level`. If a difference is not significant, its interval is widened
-    to contain 0, unless all differences are equal.
+    the false discovery rate, the level is 1 - (1 - level) · R / m if R tests reject [5]_. If a
+    difference is not significant, its interval is widened to contain 0, unless all differences are
+    equal.
 
     The interval of a significant difference can contain 0, because Holm's correction compares all
     p-values except the smallest with thresholds above (1 - level) / m.

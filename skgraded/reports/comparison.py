@@ -44,7 +44,6 @@ class Comparison(Report):
         Columns of the table: those of `to_frame`, and whether each difference ``is_significant``,
         whether one system is significantly better (``has_winner``; false if a significant test of
         ranks favors the lower mean), and whether p-values are only upper bounds (``p_is_bound``).
-        There is one row per pair of systems, measure and, with `by`, segment.
     baseline, test, correction, family, level, n_resamples
         As in `compare`; `test` is not "auto", and `n_resamples` is None only if the test draws no
         resamples.
@@ -57,8 +56,8 @@ class Comparison(Report):
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_ids : ndarray of shape (n_queries,), or None
-        Query ids in the common order of all systems or, if their orders differ, sorted. This field
-        and the next two are None in a comparison of Summaries.
+        Query ids in the common order of all systems or, if their orders differ, sorted; None, as the
+        next two fields, for Summaries.
     per_query : dict of str to ndarray of shape (n_systems, n_queries), or None
         Per-query values, keyed by measure name.
     weights : ndarray of shape (n_queries,), or None
@@ -237,7 +236,7 @@ class Comparison(Report):
         Significant differences come first. Each sentence begins with the system that has the higher
         mean. The last sentences report different shares of judged documents and missing results.
         """
-        return [*(text for _, text in view.row_sentences(self)), *view.list_caveats(self)]
+        return [*(text for _, text in view.describe_rows(self)), *view.list_caveats(self)]
 
     def __repr__(self) -> str:
         size, systems = view.describe_size(self), ", ".join(self.systems)

@@ -103,7 +103,7 @@ def _tabulate_leaderboard(board: view.Leaderboard) -> PageTable:
 def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
     """Return a title, visible sentences and collapsed sentences for each heading."""
     groups: dict[str, list[tuple[dict[str, Any], str]]] = {}
-    for row, sentence in view.row_sentences(comparison):
+    for row, sentence in view.describe_rows(comparison):
         groups.setdefault(row["heading"], []).append((row, sentence))
     shown = []
     for heading, pairs in groups.items():

@@ -85,7 +85,7 @@ def compare_parts(
         ],
     )
     if not settings.n_resamples:
-        n_tests = max(map(len, families_of(keys, settings.family)))
+        n_tests = max(map(len, group_tests(keys, settings.family)))
         n_resamples = enough_resamples(n_tests, settings.level, settings.correction)
         settings = settings._replace(n_resamples=n_resamples)
     samples = [
@@ -154,7 +154,7 @@ def _test_samples(
     return p
 
 
-def families_of(rows: Rows, family: str) -> list[np.ndarray]:
+def group_tests(rows: Rows, family: str) -> list[np.ndarray]:
     """Return the positions of the rows in each family of tests."""
     if family == "all":
         return [np.arange(len(rows["measure"]))]
@@ -184,7 +184,7 @@ def compare_rows(
     estimates: Any = MeanEstimate(*fields)
     n, n_units = estimates.n, estimates.n_units
     p_adjusted, levels = p.copy(), np.full(len(n), level)
-    for tests in families_of(keys, family):
+    for tests in group_tests(keys, family):
         p_adjusted[tests] = corrections.adjust(p[tests], correction)
         levels[tests] = corrections.level_of_each(p_adjusted[tests], level, correction)
     significant = is_significant(p_adjusted, level)

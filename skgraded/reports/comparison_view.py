@@ -104,7 +104,7 @@ def select_columns(comparison: Comparison, rows: Rows) -> dict[str, list[Any]]:
 # Text --------------------------------------------------------------------------------------------
 
 
-def row_sentences(comparison: Comparison) -> list[tuple[dict[str, Any], str]]:
+def describe_rows(comparison: Comparison) -> list[tuple[dict[str, Any], str]]:
     """Return pairs (row, sentence); significant rows of each measure come first."""
     level, is_tested = comparison.level, comparison.test is not None
     corrections = {name: describe_correction(comparison, name) for name in comparison.measures}

@@ -254,8 +254,7 @@ def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None =
 
     Return whether a warning was issued.
 
-    These are probably star ratings. In click data, all grades may be 1. Unjudged documents that
-    count as irrelevant have grade 0.
+    These are probably star ratings. Unjudged documents that count as irrelevant have grade 0.
     """
     layout = layout_of(judgments)
     present = layout.counts > 0

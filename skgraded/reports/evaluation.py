@@ -23,15 +23,15 @@ from skgraded.reports.report import (
     Report,
     as_query_ids,
     concatenate,
+    describe_means,
     evaluated_name,
     in_query_order,
     index_of,
-    means_rows,
-    means_text,
+    list_numbers,
     name_query,
-    plain_numbers,
     read_field,
     read_fields,
+    tabulate_measures,
 )
 from skgraded.stats.intervals import ConfidenceInterval, Rng, check_settings, mean_interval
 from skgraded.stats.rounding import subtract
@@ -151,7 +151,7 @@ class Evaluation(Report):
         return {
             "kind": type(self).__name__,
             "version": VERSION,
-            **plain_numbers(self),
+            **list_numbers(self),
             "query_ids": ids_to_json(self.query_ids),
             "per_query": write_arrays(self.per_query),
             "undefined": write_arrays(self.undefined),
@@ -448,7 +448,7 @@ class Evaluation(Report):
 
     def _means_rows(self, level: float, *, method: str, **settings: Any) -> list[dict[str, Any]]:
         intervals = self.confidence_interval(level, method=method, **settings)
-        return means_rows(self, intervals, method, pairing.count_clusters(self))
+        return tabulate_measures(self, intervals, method, pairing.count_clusters(self))
 
     def _page(self, title: str | None = None) -> str:
         from skgraded.reports.evaluation_page import render_evaluation
@@ -457,7 +457,7 @@ class Evaluation(Report):
         return render_evaluation(title, frames, self, self.n_queries, self.weights is not None)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.n_queries} queries: {means_text(self)})"
+        return f"{type(self).__name__}({self.n_queries} queries: {describe_means(self)})"
 
 
 AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)

@@ -109,8 +109,7 @@ class JudgeComparison:
         """Tabulate how many documents received each pair of grades.
 
         The rows of the pandas.DataFrame are the truth's grades, and its columns the judge's grades.
-        There is no table for a judge if the grades are not integers, or more than 1,000 different
-        grades: a ValueError then names the judges with a table.
+        There is no table for grades that are not integers, or more than 1,000 different grades.
         """
         return self._confusions[choice_validator("judge", self._confusions)(judge)].copy()
 
@@ -184,8 +183,7 @@ def compare_judges(
     - The intervals for κ and α are those of Korn and Graubard [2]_ for (1 - κ) / 2 and
       (1 - α) / 2, with the jackknife variance over queries, because the documents of a query are
       not independent.
-    - For each judge, `compare` tests all pairs of systems under the truth and under the judge, with
-      one correction over all measures.
+    - `compare` tests all pairs of systems under each judge, with one correction over all measures.
 
     References
     ----------

@@ -68,8 +68,7 @@ def evaluate_preferences(
     Warns
     -----
     UserWarning
-        If pairs were ignored because of `cycles`; also if two arguments are pandas objects with
-        the same row labels in a different order.
+        If pairs were ignored because of `cycles`; also as in `evaluate`.
 
     Raises
     ------

@@ -35,7 +35,7 @@ MAX_ROWS = 40  # rows that a notebook shows
 LEVEL = 0.95  # confidence level of intervals in HTML pages and notebooks
 
 
-def means_rows(
+def tabulate_measures(
     report: Evaluation | Summary,
     intervals: Mapping[str, ConfidenceInterval],
     method: str = "t",
@@ -58,13 +58,13 @@ def means_rows(
     ]
 
 
-def means_text(report: Evaluation | Summary) -> str:
+def describe_means(report: Evaluation | Summary) -> str:
     """Return the means of an Evaluation or a Summary, and a note if many queries are undefined."""
     notes = list_values(report.mean()), undefined_note(report.n_undefined, report.n_queries)
     return "; ".join(filter(None, notes))
 
 
-def plain_numbers(report: Evaluation | Summary) -> dict[str, Any]:
+def list_numbers(report: Evaluation | Summary) -> dict[str, Any]:
     """Return the means, with None for nan, and the counts of an Evaluation or a Summary."""
     means = {name: None if mean != mean else mean for name, mean in report.mean().items()}
     return {

@@ -25,10 +25,10 @@ from skgraded.reports.pairing import (
 from skgraded.reports.report import (
     LEVEL,
     Report,
+    describe_means,
     evaluated_name,
-    means_rows,
-    means_text,
-    plain_numbers,
+    list_numbers,
+    tabulate_measures,
 )
 from skgraded.stats import histograms
 from skgraded.stats.exact_sums import Moments, exact_sum
@@ -394,7 +394,7 @@ class Summary(Mergeable):
         return {
             "kind": "Summary",
             "version": VERSION,
-            **plain_numbers(self),
+            **list_numbers(self),
             "judged": self.judged if self.n_queries else None,
             "tallies": {name: tally.to_dict() for name, tally in self.tallies.items()},
             "unjudged_documents": self.unjudged_documents,
@@ -503,7 +503,7 @@ class Summary(Mergeable):
 
     def _rows(self, level: float) -> list[dict[str, Any]]:
         if self.segments is None:
-            return means_rows(self, self.confidence_interval(level))
+            return tabulate_measures(self, self.confidence_interval(level))
         return [
             {"segment": segment, **row}
             for segment, part in self.segments.items()
@@ -522,7 +522,7 @@ class Summary(Mergeable):
 
     def __repr__(self) -> str:
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
-        return f"Summary({self.n_queries} queries{n_segments}: {means_text(self)})"
+        return f"Summary({self.n_queries} queries{n_segments}: {describe_means(self)})"
 
 
 def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:

@@ -17,7 +17,7 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import Settings, compare_parts
 from skgraded.reports.evaluation import Evaluation, check_evaluations
 from skgraded.reports.pairing import pair_evaluations
-from skgraded.reports.report import LEVEL, means_text
+from skgraded.reports.report import LEVEL, describe_means
 from skgraded.reports.summary import Mergeable, Summary, moments_from_dict, moments_to_dict
 from skgraded.stats.exact_sums import Moments, exact_sum, weighted
 from skgraded.stats.intervals import MeanEstimate
@@ -316,6 +316,6 @@ class Summaries(Mergeable):
 
     def __repr__(self) -> str:
         systems = "; ".join(
-            f"{name}: {means_text(summary)}" for name, summary in self.systems.items()
+            f"{name}: {describe_means(summary)}" for name, summary in self.systems.items()
         )
         return f"Summaries({self.n_queries} queries: {systems})"

@@ -196,8 +196,7 @@ def _bca(
     """Compute Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
 
     The mean of all units is Σ totals / Σ sizes; without sizes, each size is 1. SciPy draws the
-    resamples. The jackknife means for the acceleration are computed from sums, because SciPy needs
-    n² steps to compute them (40 s for 100,000 queries).
+    resamples, but would need n² steps for the jackknife means (40 s for 100,000 queries).
     """
     from scipy import stats
     from scipy.special import ndtr, ndtri

@@ -1,7 +1,6 @@
 """The columns of all tables: how each output shows a column, and what a swap of systems does to it.
 
-A `Comparison` holds every column of its rows. Frames, CSV and Markdown contain fewer columns, then
-pages, then the command and LaTeX.
+A `Comparison` holds every column of its rows; each further output of `OUTPUTS` contains fewer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ from scipy import stats
 from small_reports import columns, compared, ids_of, only_row, systems, taken
 
 import skgraded as sg
-from skgraded.reports.comparison_view import rank_rows, row_sentences
+from skgraded.reports.comparison_view import describe_rows, rank_rows
 from skgraded.stats.corrections import adjust, is_significant
 from skgraded.stats.paired_tests import TESTS as TEST_ENTRIES
 from skgraded.stats.paired_tests import PairedTest
@@ -442,7 +442,7 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
 
 
 def test_the_sentences_of_a_table_name_the_correction(table):
-    for row, sentence in row_sentences(sg.compare(table, baseline="rough", rng=0)):
+    for row, sentence in describe_rows(sg.compare(table, baseline="rough", rng=0)):
         is_better = (
             "is significantly better" if row["p_adjusted"] <= 0.05 else "is not significantly"
         )
