@@ -13,13 +13,13 @@ import numpy as np
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, plain_list
 from skgraded.cli._columns import summarize_columns
-from skgraded.measures import Judged
 from skgraded.reports import Comparison, Evaluation, Summaries, Summary, compare
 from skgraded.reports.comparison_view import (
     describe_procedure,
     rank_rows,
     select_columns,
 )
+from skgraded.reports.evaluating import choose_judged
 from skgraded.reports.evaluation import mean_judged
 from skgraded.writing import tables
 from skgraded.writing.columns import fitting
@@ -61,9 +61,8 @@ def share_of_judged(systems: Systems, args: Namespace) -> dict[str, np.ndarray]:
     reports = list(systems.values())
     if all(isinstance(report, Evaluation) for report in reports):
         return mean_judged(reports)
-    k = getattr(args.measures[0], "k", None)
     shares = np.array([report.judged for report in reports])
-    return {Judged(k=k if isinstance(k, int) else 10).name: shares} if (shares < 1).any() else {}
+    return {choose_judged(args.measures).name: shares} if (shares < 1).any() else {}
 
 
 def _tabulate_values(systems: Systems, args: Namespace) -> Any:

@@ -289,9 +289,7 @@ def evaluate_judgments(
         )
         unanswered = unanswered if unanswered.any() else None
     if layout.n_unknown:
-        k = getattr(measures[0], "k", None)
-        share = Judged(k=k if isinstance(k, int) else 10)
-        known = judgments
+        share, known = choose_judged(measures), judgments
         if layout.has_negative:  # any grade counts as judged
             ids = judgments.query_ids[layout.query_of_row]
             known = Judgments(np.zeros(layout.n_rows) * layout.grades, qid=ids)
@@ -315,6 +313,12 @@ def evaluate_judgments(
         unjudged_documents=unjudged_documents,
         n_duplicates=n_duplicates,
     )
+
+
+def choose_judged(measures: list[Measure]) -> Judged:
+    """Return the measure of judged documents; k is the cut-off of the first measure, or 10."""
+    k = getattr(measures[0], "k", None)
+    return Judged(k=k if isinstance(k, int) else 10)
 
 
 def _by_truth(
