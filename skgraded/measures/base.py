@@ -220,9 +220,6 @@ class Measure(_Immutable):
         """Compute per-query values; implemented only by measures without a plan."""
         raise NotImplementedError(f"{type(self).__name__} must define _plan or _values.")
 
-    def _check(self, layout: Layout) -> None:
-        """Raise a ValueError if a grade is too high."""
-
     @property
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._fields}
@@ -376,7 +373,6 @@ def _check_and_plan(measure: Measure, layout: Layout) -> Prepared:
             "pass unjudged_documents='irrelevant' (grade 0) or 'drop' (remove the rows), or "
             f"choose measures that accept NaN: {', '.join(accepting)}."
         )
-    measure._check(layout)
     plan, undefined = measure._plan(layout), measure._undefined(layout)
     undefined.flags.writeable = False
     return Prepared(measure, plan, undefined)

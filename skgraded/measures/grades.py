@@ -55,33 +55,32 @@ class Scaled(Measure):
         default=None, check=number_validator("max_grade", 0, above=True, optional=True)
     )
 
-    def _check(self, layout: Layout) -> None:
-        if self.max_grade is None:
-            return
-        scale = layout.round_grade(self.max_grade)
+    def _check_scale(self, max_grade: float, layout: Layout) -> float:
+        """Return the highest grade of the scale; raise a ValueError if a grade exceeds it."""
+        scale = layout.round_grade(max_grade)
 
         def is_outside(grades: np.ndarray) -> np.ndarray:
             return (grades > scale) | ((grades > 0) & (grades / scale == 0))  # 0: underflow
 
-        if not is_outside(layout.top_grades).any():
-            return
-        row = int(np.argmax(is_outside(layout.grades)))
-        raise ValueError(
-            f"max_grade is {self.max_grade}, but y_true contains grade {layout.grades[row]:g} in "
-            f"row {row}. Set max_grade to the highest grade of the data set's scale."
-        )
+        if is_outside(layout.top_grades).any():
+            row = int(np.argmax(is_outside(layout.grades)))
+            raise ValueError(
+                f"max_grade is {max_grade}, but y_true contains grade {layout.grades[row]:g} in row "
+                f"{row}. Set max_grade to the highest grade of the data set's scale."
+            )
+        return scale
 
     def _find_tops(self, layout: Layout) -> np.ndarray | float:
         """Return the scale's top grade for each level: `max_grade` or the query's highest grade."""
         if self.max_grade is None:
             return layout.repeat_by_level(layout.top_grades)
-        return layout.round_grade(self.max_grade)
+        return self._check_scale(self.max_grade, layout)
 
     def _normalize(self, layout: Layout) -> np.ndarray:
         """Divide the grade of each level by the highest grade of its scale."""
         if self.max_grade is None:
             return layout.divide_levels(layout.levels, layout.top_grades)
-        return layout.levels / layout.round_grade(self.max_grade)
+        return layout.levels / self._check_scale(self.max_grade, layout)
 
 
 class Gained(Graded):
