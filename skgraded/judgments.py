@@ -66,9 +66,8 @@ class Judgments:
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Grades, any real numbers ≥ 0; 0 = irrelevant. NaN marks a document whose grade is unknown.
-        Negative numbers, such as daily returns, have only an order. Measures that cannot use such
-        numbers raise an error.
+        Grades, any real numbers ≥ 0; 0 = irrelevant. NaN: the grade is unknown. Negative numbers
+        have only an order. Measures that cannot use NaN or negative numbers raise an error.
     qid : array-like of shape (n,), optional
         Query ids of the rows: any hashable values, in any order.
     group : array-like of shape (n_queries,), optional
@@ -301,8 +300,8 @@ def replace_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.nda
     """Return Judgments without NaN grades, and the positions of the remaining rows in `judgments`.
 
     With "irrelevant", unjudged documents get grade 0, and the positions are None (all rows). With
-    "drop", the rows of unjudged documents are removed. A query without judged documents then keeps
-    one row, which has grade 0 and position -1 and counts as not retrieved.
+    "drop", their rows are removed; a query without judged documents keeps one row, which has grade
+    0 and position -1 and counts as not retrieved.
     """
     make: Any = _fill_unjudged if rule == "irrelevant" else _drop_unjudged
     return judgments._layout.remember(("without_unjudged", rule), lambda: make(judgments))

@@ -5,11 +5,13 @@ names the checked argument, `expected` names an argument with `n` rows, and `row
 name of a row.
 """
 
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +19,8 @@ from numpy.typing import ArrayLike
 from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.words import is_missing, object_array, suggest_name
 
+P = ParamSpec("P")
+Result = TypeVar("Result")
 RowName = Callable[[int], str]
 ROW: RowName = "row {}".format
 JOIN = (
@@ -33,11 +37,36 @@ ROWS = (
 )
 SIDES = ("y_true", "y_score")
 
+# Our names of arguments, keyed by the names in other tools; a function has at most one of them.
+OUR_NAMES = {
+    "metrics": ("measures", "measure"),
+    "metric": ("measures", "measure"),
+    "groups": ("qid",),
+    "y_pred": ("y_score", "runs"),
+    "scores": ("y_score", "runs"),
+}
+
 NEGATIVE_GRADES = (
     "If the scale starts below 0, subtract the irrelevant level from all grades. If negative grades "
     "mark padding, leave out their rows (with grade 0, they would count). Only measures of order, "
     "such as SpearmanRho, accept them."
 )
+
+
+def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
+    """Raise a TypeError with our name of an argument that has another name in other tools."""
+    known = inspect.signature(function).parameters
+
+    @wraps(function)
+    def call_function(*args: P.args, **kwargs: P.kwargs) -> Result:
+        for name in OUR_NAMES.keys() & kwargs.keys() - known.keys():
+            for ours in known.keys() & set(OUR_NAMES[name]):
+                raise TypeError(
+                    f"{function.__name__}() has no argument {name!r}: pass it as {ours}=."
+                )
+        return function(*args, **kwargs)
+
+    return call_function
 
 
 def argument_error(message: str, *arguments: str) -> ValueError:

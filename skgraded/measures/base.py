@@ -15,9 +15,8 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.argument_names import suggest_arguments
 from skgraded._input.boosting_libraries import refuse_data_set, refuse_library
-from skgraded._input.door import refuse_bad_grades, whole_number
+from skgraded._input.door import refuse_bad_grades, suggest_arguments, whole_number
 from skgraded._input.queries import QueryIds
 from skgraded._input.words import normalize_name, suggest_name
 from skgraded._kernels import sums
@@ -149,13 +148,12 @@ class Measure(_Immutable):
         Parameters
         ----------
         y_true : array-like of shape (n,), or Judgments
-            Grades ≥ 0; 0 = irrelevant. Measures of order alone, such as `SpearmanRho`, accept any
-            finite numbers.
+            Grades, as for `Judgments`.
         y_score : array-like of shape (n,)
             Scores of the system. Higher scores rank first; -inf means not retrieved.
         qid, group, sample_weight
-            The queries and the weights of the rows, as for `Judgments`. Without `qid` and `group`,
-            all rows form one query; more than 1,000 rows then issue a warning.
+            The queries and the weights of the rows, as for `Judgments`; one query of more than
+            1,000 rows must be passed as `group`, or issues a warning.
 
         Returns
         -------

@@ -136,11 +136,11 @@ class MuAP(_Averaged, grades.Graded):
 class GAP(grades.Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
-    A user considers a document of grade i relevant with probability G(i), which does not decrease
-    with i. GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), where r_p is the grade at rank p
-    and the divisor is a sum over all documents of the query. G equals `gain` up to a constant
-    factor. With a cut-off k, the sum stops at rank k and the divisor is the sum over the k best
-    documents, so an ideal list scores 1. GAP is undefined for a query with no grade > 0.
+    A user considers a document of grade i relevant with probability G(i), which equals `gain` up to
+    a constant factor. GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), where r_p is the grade
+    at rank p and the divisor is a sum over all documents of the query. With a cut-off k, the sum
+    stops at rank k and the divisor is the sum over the k best documents. GAP is undefined for a
+    query with no grade > 0.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ class QMeasure(grades.Gained):
     Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), where r_p is the grade at rank p,
     C(p) the number of relevant documents among the first p, cg(p) the sum of their gains, cg*(p)
     the same sum for the ideal order, and R the number of relevant documents. With a cut-off k, the
-    sum stops at rank k and the divisor is min(R, k), so an ideal list scores 1. With β = 0, Q
-    equals AP. Q is undefined for a query with no grade > 0.
+    sum stops at rank k and the divisor is min(R, k). With β = 0, Q equals AP. Q is undefined for a
+    query with no grade > 0.
 
     Parameters
     ----------
@@ -339,8 +339,7 @@ class Success(_DefinedAsZero, grades.Thresholded):
     r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 
     With ties, the value is the probability that one of the first k documents is relevant. A query
-    without a relevant document has success 0, or is undefined with ``undefined=nan`` or 1.0, as for
-    `Precision`.
+    without a relevant document is handled as in `Precision`.
 
     Parameters
     ----------
@@ -438,8 +437,8 @@ class InterpolatedPrecision(grades.Relevance):
 class SetPrecision(_DefinedAsZero):
     r"""Set-based precision: the share of retrieved documents that are relevant.
 
-    The value is 0 if no document was retrieved. A query without a relevant document has the value
-    0, or is undefined with ``undefined=nan`` or 1.0, as for `Precision`.
+    The value is 0 if no document was retrieved. A query without a relevant document is handled as
+    in `Precision`.
 
     Parameters
     ----------

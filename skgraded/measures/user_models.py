@@ -51,10 +51,9 @@ class ERR(Scaled, Graded):
 class NERR(Scaled, Graded):
     r"""Normalized expected reciprocal rank: ERR divided by the ERR of the ideal order.
 
-    nERR@k is ERR@k (Chapelle et al. 2009, see `ERR`) divided by the ERR@k of all documents of the
-    query in order of decreasing grade, as in the TREC Web tracks and the NTCIR tasks. To reproduce
-    published values, set `max_grade` to the highest grade of the data set's scale. nERR is
-    undefined for a query with no grade > 0.
+    nERR@k is ERR@k (see `ERR`) divided by the ERR@k of all documents of the query in order of
+    decreasing grade, as in the TREC Web tracks and the NTCIR tasks. nERR is undefined for a query
+    with no grade > 0.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
-from skgraded._input.argument_names import suggest_arguments
+from skgraded._input.door import suggest_arguments
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import Features

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from skgraded._input.argument_names import suggest_arguments
 from skgraded._input.arrow_strings import hash_ids
+from skgraded._input.door import suggest_arguments
 from skgraded._input.queries import QueryIds, warn_of_row_ids
 from skgraded._input.tables import Features, as_table, take_rows
 from skgraded._input.user_warnings import warn_user

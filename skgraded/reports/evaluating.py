@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
-from skgraded._input.argument_names import suggest_arguments
+from skgraded._input.door import suggest_arguments
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import read_named
 from skgraded._input.user_warnings import warn_user

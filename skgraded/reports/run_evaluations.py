@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skgraded._input import door
-from skgraded._input.argument_names import suggest_arguments
+from skgraded._input.door import suggest_arguments
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
 from skgraded.datasets.data_structures import is_run, read_entries
