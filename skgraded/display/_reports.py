@@ -19,6 +19,7 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import evaluated_name
 from skgraded.stats.paired_samples import count_outcomes
+from skgraded.writing.charts import MAX_INTERVALS
 from skgraded.writing.columns import list_rows, select_rows, swap_systems
 from skgraded.writing.text import interval_text, percent_text, signed
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MARKERS = "os^Dv*Pph8"
-MOST_ROWS = 24  # maximum number of pairs drawn
 
 
 def check_comparison(comparison: Comparison) -> None:
@@ -182,7 +182,7 @@ class IntervalDisplay(Display):
         else:
             names = tables[0]["system"].tolist()
             quantity += f" to {name_text(comparison.baseline)}"
-        drawn = _base.best_first(tables[0]["difference"])[:MOST_ROWS]
+        drawn = _base.best_first(tables[0]["difference"])[:MAX_INTERVALS]
         if len(drawn) < len(names):
             quantity += f"\nlargest {len(drawn)} of {len(names)} differences"
         difference, low, high, significant = (
