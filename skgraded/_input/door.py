@@ -59,12 +59,15 @@ def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
 
     @wraps(function)
     def call_function(*args: P.args, **kwargs: P.kwargs) -> Result:
-        for name in OUR_NAMES.keys() & kwargs.keys() - known.keys():
-            for ours in known.keys() & set(OUR_NAMES[name]):
-                raise TypeError(
-                    f"{function.__name__}() has no argument {name!r}: pass it as {ours}=."
-                )
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError:  # also raised for an unknown argument
+            for name in OUR_NAMES.keys() & kwargs.keys() - known.keys():
+                for ours in known.keys() & set(OUR_NAMES[name]):
+                    raise TypeError(
+                        f"{function.__name__}() has no argument {name!r}: pass it as {ours}=."
+                    ) from None
+            raise
 
     return call_function
 
