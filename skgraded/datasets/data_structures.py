@@ -319,7 +319,7 @@ DOCUMENTS = [
     Container(
         "a dict",
         lambda value, side: isinstance(value, Mapping),
-        lambda value, side: (list(value), value.values()),
+        lambda value, side: (value, value.values()),
     ),
     Container(
         "an object with items()",

@@ -314,6 +314,9 @@ class JudgmentIndex:
         self.judgments = judgments
         self._grade = np.where(judgments.numbers < 0, np.nan, judgments.numbers)
         self._query = judgments.query_codes.astype(np.int32)
+        self._order, self._starts = sort_by_query(
+            judgments.query_codes.astype(np.intp), len(judgments.query_ids)
+        )
         self._find_queries = make_finder(judgments.query_ids)
 
     def join(
@@ -393,24 +396,29 @@ class JudgmentIndex:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
         order, starts = sort_by_query(query.astype(np.intp) + 1, len(self.judgments.query_ids) + 1)
         ids = _list_ids(document, order)
-        found = [-1] * int(starts[1])  # rows of queries without judgments
-        for positions, (first, last) in zip(
-            self._positions, pairwise(starts[1:].tolist()), strict=True
+        places = [-1] * int(starts[1])  # rows of queries without judgments
+        for place_of, (first, last) in zip(
+            self._places, pairwise(starts[1:].tolist()), strict=True
         ):
-            found.extend(map(positions.get, ids[first:last], repeat(-1)))
-        judgment = np.empty(len(query), dtype=np.int32)
-        judgment[slice(None) if order is None else order] = found
+            places.extend(map(place_of.get, ids[first:last], repeat(-1)))
+        found = np.array(places, dtype=np.int32)
+        rows = np.flatnonzero(found >= 0)
+        found[rows] += self._starts[query[rows if order is None else order[rows]]]
+        if self._order is not None:
+            found[rows] = self._order[found[rows]]
+        if order is None:
+            return found
+        judgment = np.empty_like(found)
+        judgment[order] = found
         return judgment
 
     @cached_property
-    def _positions(self) -> list[dict[Any, int]]:
-        """The positions of the judgments of each query, keyed by document."""
-        order, starts = sort_by_query(self._query.astype(np.intp), len(self.judgments.query_ids))
-        ids = _list_ids(self.judgments.document, order)
-        rows = range(len(ids)) if order is None else order.tolist()
+    def _places(self) -> list[dict[Any, int]]:
+        """The place of each document among the judgments of its query, by query and document."""
+        ids = _list_ids(self.judgments.document, self._order)
+        bounds = pairwise(self._starts.tolist())
         return [
-            dict(zip(ids[first:last], rows[first:last], strict=True))
-            for first, last in pairwise(starts.tolist())
+            dict(zip(ids[first:last], range(last - first), strict=True)) for first, last in bounds
         ]
 
 
