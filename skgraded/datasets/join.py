@@ -44,22 +44,29 @@ def join_run(
 
     Parameters
     ----------
-    qrels : Bunch, mapping, frame, sequence of dicts or named tuples, or ranx.Qrels
+    qrels : Bunch, mapping, frame, sequence, tuple or ranx.Qrels
         The judgments; a judgment may be repeated with the same grade. Documents with negative
-        grades are not judged, as in trec_eval. Accepted forms:
+        grades are not judged, as in trec_eval. Judgments without a grade (None, NaN or an empty
+        text) are left out, with a warning. Accepted forms:
 
         - the result of `read_qrels`, or a ``Qrels`` object of ranx;
-        - a table: a frame, an Arrow table, a dict of columns, a list of dicts, or named tuples. The
-          columns are the first that exist of ``qid``, ``query_id``, ``q_id``, ``query-id`` and
-          ``query``, and of ``doc_id``, ``docno``, ``docid``, ``doc-id``, ``corpus-id`` and
-          ``document``; the grades are ``grade``, ``relevance``, ``label``, ``rating`` or ``rel``,
-          or, with ``corpus-id``, ``score``;
-        - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR.
-    run : Bunch, mapping, frame, sequence of dicts or named tuples, or ranx.Run
-        The scores, in the same forms, with ``score`` instead of the grade, or ranked lists,
-        ``{query: [document, …]}``, in which the score is -rank. Higher scores rank first. A
-        document with the score -inf was retrieved and ranks last, as in trec_eval. A query with an
-        empty dict or list is kept, with no documents retrieved.
+        - a table: a frame, an Arrow table, a dict of columns, a list of dicts, or named tuples. In
+          any case, with or without "_", "-" and spaces, the columns are called ``query``,
+          ``query_id``, ``qid`` or ``user_id``; ``document``, ``doc_id``, ``docno``, ``corpus_id``,
+          ``item_id``, ``passage_id``, ``pid`` or ``id``; and ``grade``, ``relevance``, ``label``,
+          ``rating`` or ``rel`` or, with ``corpus_id``, ``score``. Other columns are ignored;
+        - a mapping of each query to its documents: a dict, ``{document: grade}``; a list or a set
+          of relevant ids, with grade 1; a list of pairs, ``[(document, grade), …]``; or a list of
+          dicts, ``[{"id": document, "grade": grade}, …]``;
+        - judged queries of Elasticsearch or OpenSearch, such as
+          ``[{"id": query, "ratings": [{"_id": document, "rating": grade}]}]``;
+        - a tuple of a sparse matrix, the query ids of its rows, and the document ids of its columns.
+    run : Bunch, mapping, frame, sequence or ranx.Run
+        The scores, in the same forms, with ``score`` or ``_score`` instead of the grade, except for
+        sets, judged queries and matrices. A list of ids is a ranked list, in which the score is
+        -rank. Higher scores rank first. A document with the score -inf was retrieved and ranks
+        last, as in trec_eval. A query with an empty dict or list is kept, with no documents
+        retrieved.
     missing : {"skip", "count"}, optional
         Judged queries that are missing from the run are left out, as in trec_eval, or count
         without retrieved documents (trec_eval's ``-c``). By default, they are left out with a
@@ -95,7 +102,7 @@ def join_run(
     Raises
     ------
     ValueError, TypeError
-        If a column or id is missing, a grade or score is invalid, a query contains a document
+        If a column, id or score is missing, a grade or score is invalid, a query contains a document
         twice (in `qrels`: with different grades), or `qrels` and `run` have no query in common or
         ids that differ only in type (1 and "1"). The error names the argument and the row, counted
         from 0, or the query and the document.
@@ -104,7 +111,7 @@ def join_run(
     -----
     UserWarning
         If judged queries are missing from the run and `missing` is None, if the run retrieves no
-        judged document for any query, if grades are negative, or if the scores of a table
+        judged document for any query, if grades are missing or negative, or if the scores of a table
         contradict its column ``rank`` as described in `read_run`.
 
     Examples

@@ -103,7 +103,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
     - Tables with tabs or commas below a header, such as ``query-id corpus-id score`` (BEIR) or
       ``query,docid,rating`` (Quepid). Column names are those of `join_run`. Rows without a grade
       are skipped.
-    - JSON: ``{query: {document: grade}}``, as saved by ranx, or JSON Lines with such names.
+    - JSON: ``{query: {document: grade}}``, as saved by ranx, or another container that `join_run`
+      accepts; or JSON Lines with such names.
 
     Parameters
     ----------
@@ -156,8 +157,8 @@ def read_run(
     - Three columns: ``query document rank``, as in MS MARCO, or ``query document score``; see
       `third`. If the column contains ranks, the score is -rank.
     - Tables with a header such as ``query,docid,score``, as for `read_qrels`.
-    - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or MTEB's predictions, or
-      JSON Lines.
+    - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or another container that
+      `join_run` accepts; MTEB's predictions; or JSON Lines.
 
     If a line has one tab fewer than columns (five in TREC's format), its ids may contain spaces.
 

@@ -64,8 +64,8 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     ----------
     text : str or Measure
         A string in the form ``Name(parameter=value,…)@k``. Values are Python literals or nan;
-        ``@mean`` is the mean over all cut-offs, and ``_at_10`` is read as ``@10``. Case and
-        underscores in names are ignored. Aliases such as ``map``, ``μAP``, ``mrr``, ``hit_rate``
+        ``@mean`` is the mean over all cut-offs, and ``_at_10`` is read as ``@10``. Case,
+        underscores and hyphens in names are ignored; ``rel`` is ``threshold``, and ``top_k`` is k. Aliases such as ``map``, ``μAP``, ``mrr``, ``hit_rate``
         and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``, ``map_cut_10`` and ``recip_rank``
         are listed in the user guide. A Measure is returned unchanged.
     names : {"trec_eval"}, optional
@@ -76,8 +76,8 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     Raises
     ------
     ValueError
-        If the string cannot be parsed, or contains an unknown measure or parameter; with
-        ``names="trec_eval"``, if the name stands for several cut-offs, such as ``P``.
+        If the string cannot be parsed, contains an unknown measure or parameter, or stands for
+        several measures, such as "ndcg@5,10" or, with ``names="trec_eval"``, "P".
 
     Examples
     --------
