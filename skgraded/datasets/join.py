@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, repeat
@@ -401,6 +401,8 @@ class JudgmentIndex:
 
     def _find(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
+        if not isinstance(document, np.ndarray):
+            return self._find_texts(query, document)
         order, starts = sort_by_query(query.astype(np.intp) + 1, len(self.judgments.query_ids) + 1)
         ids = _list_ids(document, order)
         places = [-1] * int(starts[1])  # rows of queries without judgments
@@ -418,6 +420,25 @@ class JudgmentIndex:
         judgment = np.empty_like(found)
         judgment[order] = found
         return judgment
+
+    def _find_texts(self, query: np.ndarray, document: Any) -> np.ndarray:
+        """Do the same for Arrow strings, which are not converted to objects."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        documents, find_pairs = self._index
+        known = compute.index_in(pa.array(document), value_set=pa.array(documents))
+        codes = np.asarray(known.fill_null(-1))
+        rows = np.flatnonzero((query >= 0) & (codes >= 0))
+        judgment = np.full(len(query), -1, dtype=np.int32)
+        judgment[rows] = find_pairs(query[rows].astype(np.intp) * len(documents) + codes[rows])
+        return judgment
+
+    @cached_property
+    def _index(self) -> tuple[Any, Callable[[Any], np.ndarray]]:
+        """Distinct documents, and a finder of pairs of query and document codes."""
+        codes, documents = number_values(self.judgments.document)
+        return documents, make_finder(self._query.astype(np.intp) * len(documents) + codes, np.intp)
 
     @cached_property
     def _places(self) -> list[dict[Any, int]]:

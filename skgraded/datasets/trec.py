@@ -406,18 +406,20 @@ def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Convert lines to columns; None if they contain no data. A wrong line raises a ValueError."""
     text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
     text += b"" if text.endswith(b"\n") else b"\n"
-    if b"  " in text and b"\t" not in text:
+    is_tidy = _is_tidy(text)
+    if not is_tidy and b"\t" not in text:
         while b"  " in text:
             text = text.replace(b"  ", b" ")
         text = text.replace(b"\n ", b"\n").replace(b" \n", b"\n").lstrip(b" ")
+        is_tidy = _is_tidy(text)
     lines = np.arange(first, first + text.count(b"\n"))
-    has_skipped = text.startswith((b"\n", b"#")) or b"\n\n" in text or b"\n#" in text
-    if has_skipped and b"\r" not in text:  # remove blank lines and comments
+    has_comment = b"#" in text and b"\n#" in b"\n" + text
+    if (has_comment or not is_tidy) and b"\r" not in text:  # remove comments and blank lines
         pairs = enumerate(text.split(b"\n"), first)
         kept = {number: line for number, line in pairs if line[:1] not in (b"", b"#")}
         lines, text = np.array(list(kept)), b"".join([line + b"\n" for line in kept.values()])
+        is_tidy = _is_tidy(text)
     n, separator = len(form.columns), b"\t" if b"\t" in text else b" "
-    is_tidy = _is_tidy(text)
     if is_tidy and is_installed("pyarrow"):
         with suppress(ValueError):  # Arrow rejects some numbers that Python accepts
             return _with_numbers(_parse_with_arrow(text, form, separator), lines, form)
