@@ -124,8 +124,7 @@ def read_group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.n
 def _refuse_unsorted_index(group: Any) -> None:
     """Raise a ValueError if a pandas Series is not in the order of its index.
 
-    A Series without a name whose index has a name is accepted, because ``groupby(…).size()``
-    returns it; with ``sort=False``, it is in the order of the rows.
+    ``groupby(…, sort=False).size()``, which has no name, is in the order of the rows.
     """
     if not hasattr(group, "iloc") or group.index.is_monotonic_increasing:
         return

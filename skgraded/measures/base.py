@@ -306,12 +306,11 @@ PARSED: dict[tuple[str, str | None], Measure] = {}
 def registered(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a measure class; it replaces a class of the same name.
+    """Register a measure class, which becomes a frozen dataclass; it replaces one of the same name.
 
-    The class becomes a frozen dataclass. ``skgraded`` exports it if the ``__all__`` of its file
-    contains it. `aliases` are alternative names in measure strings; a mapping also contains the
-    parameters that each alias sets. An alias may end with a parameter in braces: P_{k} matches P_10
-    and sets k to 10.
+    `aliases` are alternative names in measure strings; a mapping also contains the parameters that
+    each alias sets. An alias may end with a parameter in braces: P_{k} matches P_10 and sets k to
+    10.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
