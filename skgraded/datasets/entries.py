@@ -144,31 +144,23 @@ class Entries:
             )
 
     def warn_of_ranks(self) -> Self:
-        """Warn if the scores of a run contradict its rank column in every query."""
+        """Warn if ranks increase from row to row, but no score of a query is below the previous."""
         if self.ranks is None:
             return self
-        is_ranked = np.bincount(self.query_codes)[self.query_codes] > 1
-        if not is_ranked.any():
+        codes, ranks, scores = self.query_codes, self.ranks, self.numbers
+        rows = np.flatnonzero(codes[1:] == codes[:-1])
+        falls, rises = scores[rows + 1] < scores[rows], scores[rows + 1] > scores[rows]
+        if not len(rows) or falls.any() or not (ranks[rows + 1] > ranks[rows]).all():
             return self
-        first = self.query_codes[np.argmax(is_ranked)]
-        # In most runs, the scores of the first query fall, so the others need not be sorted.
-        for rows in (np.flatnonzero(self.query_codes == first), np.flatnonzero(is_ranked)):
-            rises, is_tied = compare_with_ranks(
-                self.query_codes[rows], self.ranks[rows], self.numbers[rows]
-            )
-            if not (rises | is_tied).all():
-                return self
-        what, advice = "scores rise with the rank column or are all equal", ""
-        if rises.all():
-            what = "scores rise with the rank column"
-            advice = " If lower scores are better, as for distances, negate them."
-        elif is_tied.all():
-            what = "scores are equal, although ranks run from 1 to n,"
+        what = "scores are equal, although ranks differ,"
+        if rises.any():
+            what = "scores rise with the rank column or are equal"
+        n_queries = counted(len(np.unique(codes[rows])), "query", "queries")
         warn_user(
-            f"{self.source}: {what} in every query with two or more documents "
-            f"({counted(len(rises), 'query', 'queries')}). Documents are ranked by score, as in "
-            f"trec_eval, and the rank column is ignored.{advice} If the ranks are right, use -rank "
-            "as the score."
+            f"{self.source}: {what} in every query with two or more documents ({n_queries}). "
+            "Documents are ranked by score, as in trec_eval, and the rank column is ignored. If lower "
+            "scores are better, as for distances, negate them. If the ranks are right, use -rank as "
+            "the score."
         )
         return self
 
@@ -180,26 +172,6 @@ class Entries:
                 f"document {plain(self.document[row])!r:.100} at {self.place(first)}."
             )
         return self
-
-
-def compare_with_ranks(
-    codes: np.ndarray, ranks: np.ndarray, scores: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return two boolean masks of the queries with these codes.
-
-    They are true if scores rise with the rank, and if scores are equal while ranks run from 0 or 1.
-    """
-    order = np.lexsort((ranks, codes))
-    codes, ranks, scores = codes[order], ranks[order], scores[order]
-    follows = np.append(False, codes[1:] == codes[:-1])  # a row of the same query
-    starts, step, previous = np.flatnonzero(~follows), ranks - np.roll(ranks, 1), np.roll(scores, 1)
-    rises = np.logical_or.reduceat(follows & (scores > previous), starts)
-    falls = np.logical_or.reduceat(follows & (scores < previous), starts)
-    are_distinct = np.logical_and.reduceat(~follows | (step > 0), starts)
-    are_numbers = np.logical_and.reduceat(
-        np.where(follows, step == 1, np.isin(ranks, (0, 1))), starts
-    )
-    return rises & ~falls & are_distinct, ~rises & ~falls & are_numbers
 
 
 def name_rows(lines: np.ndarray | None) -> Callable[[int], str]:

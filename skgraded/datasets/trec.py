@@ -193,8 +193,8 @@ def read_run(
     Warns
     -----
     UserWarning
-        If the file has a rank column, and in every query with two or more documents, scores rise
-        with the rank, or are equal although ranks run from 1 to n.
+        If ranks increase from line to line in every query, but no score is below the previous score
+        of its query.
 
     Examples
     --------
