@@ -3,7 +3,7 @@
 from functools import cache
 
 from skgraded._input.needs import is_installed
-from skgraded._input.user_warnings import find_calling_frame
+from skgraded._input.user_warnings import PACKAGE, find_calling_frame
 
 ADVICE = (
     "With {0}, use a metric from skgraded.{0} to evaluate, or skgraded.QueryRanker(…, measure=…, "
@@ -37,7 +37,7 @@ def refuse_library(measure: object) -> None:
     and CatBoost copy their settings before they use them, as dicts and lists that may contain the
     measure. A measure inside another object, such as a metric of the user, is not a setting.
     """
-    frame = find_calling_frame()
+    frame = find_calling_frame(PACKAGE)
     while frame.f_back and frame.f_globals.get("__name__") == "copy":
         if frame.f_code.co_name == "_reconstruct":
             return

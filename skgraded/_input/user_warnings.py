@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from types import FrameType
 
 PACKAGE = __name__.partition(".")[0]
+CALLERS = ("sklearn", "joblib", "catboost")  # libraries that call the package in their functions
 _is_trusted: ContextVar[bool] = ContextVar("is_trusted", default=False)
 
 
@@ -27,14 +28,9 @@ def warn_of_input(message: str) -> None:
         warn_user(message)
 
 
-def warn_user(
-    message: str, category: type[Warning] = UserWarning, *, through: str = PACKAGE
-) -> None:
-    """Issue a warning at the first line outside the package on the call stack.
-
-    `through` is a library between the user's line and the package, such as one that calls metrics.
-    """
-    frame = find_calling_frame(through)
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning at the first line outside the package and the libraries that call it."""
+    frame = find_calling_frame(PACKAGE, *CALLERS)
     warnings.warn_explicit(
         message,
         category,
@@ -45,12 +41,9 @@ def warn_user(
     )
 
 
-def find_calling_frame(through: str = PACKAGE) -> FrameType:
-    """Return the innermost frame outside the package, and outside the library `through`.
-
-    Python 3.11 lacks `skip_file_prefixes`.
-    """
-    frame, inside = sys._getframe(1), (PACKAGE, through)
-    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in inside:
+def find_calling_frame(*packages: str) -> FrameType:
+    """Return the innermost frame outside some packages; Python 3.11 lacks `skip_file_prefixes`."""
+    frame = sys._getframe(1)
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in packages:
         frame = frame.f_back
     return frame

@@ -268,8 +268,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
             self._has_warned = True
             warn_user(
                 f"CatBoost shuffles the training rows, so {self.names[0]} cannot be computed for "
-                "them: 0 is recorded in each round. The values for the evaluation rows are right.",
-                through="catboost",
+                "them: 0 is recorded in each round. The values for the evaluation rows are right."
             )
         return 0.0, 1.0  # CatBoost cannot record NaN
 

@@ -199,7 +199,7 @@ def _assign_columns(
         # The steps return the query column at this position. Its position in X is unknown.
         sources = [source for source in sources if source.name != "qid"]
     columns = locate_columns(table, sources, unless_named_by=ranker)
-    keys = [column.position if column.name is None else column.name for column in columns]
+    keys = [column.key for column in columns]
     if hasattr(ranker, "get_params") and {"qid", "drop"} <= ranker.get_params().keys():
         return [], keys
     positions = [key for key in list_named_columns(ranker) if not isinstance(key, str)]

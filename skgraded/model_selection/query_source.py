@@ -63,6 +63,11 @@ class TableColumn:
     name: str | None  # None if the table has no column names
     n_columns: int  # number of columns of the table
 
+    @property
+    def key(self) -> int | str:
+        """The name of the column or, without names, its position."""
+        return self.position if self.name is None else self.name
+
     def find_position(self, table: FeatureTable) -> int | None:
         """Return the position of the column in a table, or None if the table lacks it."""
         names = tables.column_names(table)

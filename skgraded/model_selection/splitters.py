@@ -9,7 +9,8 @@ from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeS
 from skgraded._input.door import whole_number
 from skgraded._input.queries import QueryIds, make_sortable, query_codes
 from skgraded._input.tables import Features, as_table
-from skgraded._input.words import is_missing, plain
+from skgraded._input.user_warnings import warn_user
+from skgraded._input.words import is_missing, plain, quote_names
 from skgraded.boosting.frames import find_cross_validated
 from skgraded.model_selection.query_source import (
     QuerySource,
@@ -32,18 +33,20 @@ class _QuerySplitter(BaseCrossValidator):
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the positions of training and test rows in each split.
 
-        `y` is ignored, and so is `groups`, the query of each row, if the splitter has a `qid`.
+        `y` is ignored, and so is `groups`, the query of each row, if the splitter has a `qid`. A
+        UserWarning names the columns that scikit-learn passes to a QueryRanker as features.
         """
         units, splitter = self._read_units(X, groups), self._make_splitter()
         inside = list_estimators(find_cross_validated(self))
         # Steps of a pipeline may remove the columns.
         for ranker in [inner for inner, steps in inside if not steps]:
             sources = QuerySource.of_splitter(self) if isinstance(ranker, QueryRanker) else []
-            for column in locate_columns(as_table(X), sources, unless_named_by=ranker):
-                key = column.position if column.name is None else column.name
-                raise ValueError(
-                    f"cv names the column {key!r} of X, which QueryRanker would use as a feature: "
-                    f"pass drop=[{key!r}] to QueryRanker."
+            columns = locate_columns(as_table(X), sources, unless_named_by=ranker)
+            keys = [column.key for column in columns]
+            if keys:
+                warn_user(
+                    f"cv names columns of X that QueryRanker uses as features: {quote_names(keys)}."
+                    f" To remove them, pass drop={keys!r} to QueryRanker."
                 )
         if isinstance(splitter, GroupKFold):
             yield from splitter.split(units, groups=units)

@@ -238,8 +238,8 @@ def test_a_stack_and_early_stopping_may_name_the_columns_of_the_splitter():
 
 
 @pytest.mark.parametrize("qid", ["query", None])
-def test_searches_of_scikit_learn_refuse_to_train_a_ranker_on_the_columns_of_the_splitter(qid):
-    frame, column = KINDS["pandas"][0], "day" if qid else "query"
+def test_searches_of_scikit_learn_warn_if_a_ranker_is_trained_on_the_columns_of_the_splitter(qid):
+    frame, drop = KINDS["pandas"][0], ["day"] if qid else ["query", "day"]
     ranker = sg.QueryRanker(NeverFitted(), qid=qid)
     search = GridSearchCV(ranker, {"qid": [qid]}, cv=BY_DAY, scoring=SCORER)
     nested = GridSearchCV(ranker, {"qid": [qid]}, cv=FOLDS)
@@ -247,8 +247,10 @@ def test_searches_of_scikit_learn_refuse_to_train_a_ranker_on_the_columns_of_the
         search.fit,
         *(partial(cross_val_score, each, cv=BY_DAY) for each in (ranker, nested)),
     ):
-        with pytest.raises(ValueError, match=rf"column '{column}' .* pass drop=\['{column}'\] to"):
+        with pytest.warns(match="^cv names") as warned, pytest.raises(ValueError, match="failed"):
             call(frame, Y)
+        assert f"pass {drop=} to QueryRanker" in str(warned[0].message)
+        assert {record.filename for record in warned if "cv" in str(record.message)} == {__file__}
     ranker.set_params(estimator=Ridge(), qid="query", drop=["day"])
     assert search.set_params(param_grid={}).fit(frame, Y).best_estimator_.n_features_in_ == 3
 
