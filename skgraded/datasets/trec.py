@@ -358,8 +358,12 @@ def _has_falling_scores(text: bytes) -> bool:
 def _choose_form(line: bytes, third: str | None) -> Form:
     """Return the form of a run that begins with a line."""
     words, cells = line.split(), [cell.strip() for cell in line.split(b"\t")]
-    is_trec = len(words) > 5 and text_files.parse_number(words[4]) is not None
-    has_tabs = len(cells) == 6 or len(cells) in (3, 4) and all(cells) and not is_trec
+    has_tabs = len(cells) == 6
+    if len(cells) in (3, 4) and all(cells):
+        # A line of TREC may contain some tabs. Ids in columns between tabs may contain spaces.
+        is_trec = len(words) > 5 and text_files.parse_number(words[4]) is not None
+        has_score = text_files.parse_number(cells[-1]) is not None
+        has_tabs = not is_trec or has_score and (len(cells) == 3 or bool(WHOLE.fullmatch(cells[2])))
     n_columns = len(cells if has_tabs else words)
     if n_columns != 3:
         return FOUR if n_columns == 4 else RUN

@@ -52,6 +52,12 @@ FORMATS = [
     (read_run, b"# test\n" + MS_MARCO.replace(b"\t", b"  "), RANKS),
     (
         read_run,
+        b"q\tmy d 2\t1\t2.5\nq\tmy d 3\t2\t1\n",
+        [("q", "my d 2", 2.5), ("q", "my d 3", 1.0)],
+    ),
+    (read_run, b"q\tmy d 2 3\t2.5\n", [("q", "my d 2 3", 2.5)]),
+    (
+        read_run,
         b"q a 2 0.5\nq b 1 7e-1\np a 0 -inf\n",
         [("q", "a", 0.5), ("q", "b", 0.7), ("p", "a", -math.inf)],
     ),
