@@ -33,13 +33,12 @@ class PairedTest(NamedTuple):
     # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 units (queries or
     # clusters) with differences other than 0, and whether the number of resamples limits it.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
-    draws: bool = False  # whether the test draws resamples
-    accepts_clusters: bool = True
-    p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
     # statistic(differences) has the sign of the system that p favors; None: the mean difference
-    statistic: Callable[[np.ndarray], float] | None = None
-    # Pitman efficiency relative to the t-test for normally distributed differences.
-    efficiency: float = 1.0
+    statistic: Callable[[np.ndarray], float] | None
+    efficiency: float  # relative to the t-test, for normally distributed differences (Pitman)
+    accepts_clusters: bool = False  # whether p uses `cluster`
+    draws: bool = False  # whether the test draws resamples
+    p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
 
 
 # Tests -------------------------------------------------------------------------------------------
@@ -303,19 +302,27 @@ def _p_of_draws(
 
 TESTS = {
     "randomization": PairedTest(
-        "randomization test (sign flips)", _randomization, _smallest_p_of_flips, draws=True
+        "randomization test (sign flips)",
+        _randomization,
+        _smallest_p_of_flips,
+        statistic=None,
+        efficiency=1,
+        accepts_clusters=True,
+        draws=True,
     ),
     "t": PairedTest(
         "paired t-test",
         _t,
         lambda n, _: (0.0, False),  # p can be arbitrarily small
+        statistic=None,
+        efficiency=1,
+        accepts_clusters=True,
         p_of_t=p_of_t,
     ),
     "wilcoxon": PairedTest(
         "Wilcoxon signed-rank test",
         _wilcoxon,
         lambda n, _: (p_values("wilcoxon", np.arange(1.0, n + 1)[None], 0, 0)[0], False),
-        accepts_clusters=False,
         statistic=_sum_signed_ranks,
         efficiency=3 / math.pi,
     ),
@@ -323,6 +330,9 @@ TESTS = {
         "bootstrap test",
         _bootstrap,
         lambda _, n_resamples: (1 / (n_resamples + 1), True),
+        statistic=None,
+        efficiency=1,
+        accepts_clusters=True,
         draws=True,
     ),
 }

@@ -3,6 +3,7 @@
 import html
 import io
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,11 +16,8 @@ from small_reports import columns, compared, ids_of, only_row, systems, taken
 import skgraded as sg
 from skgraded.reports.comparison_view import describe_rows, rank_rows
 from skgraded.stats.corrections import adjust, is_significant
-from skgraded.stats.paired_tests import TESTS as TEST_ENTRIES
-from skgraded.stats.paired_tests import PairedTest
+from skgraded.stats.paired_tests import TESTS, PairedTest
 from skgraded.writing.columns import list_rows
-
-TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 
 
 def evaluation(values, ids=None, weights=None):
@@ -458,8 +456,10 @@ def test_a_new_test_is_one_entry(table, monkeypatch):
     def sign_test(rows, *_):
         return [stats.binomtest(int((row > 0).sum()), len(row)).pvalue for row in rows]
 
-    entry = PairedTest("sign test", sign_test, lambda n, _: (2.0 ** (1 - n), False))
-    monkeypatch.setitem(TEST_ENTRIES, "sign", entry)
+    entry = PairedTest(
+        "sign test", sign_test, lambda n, _: (2.0 ** (1 - n), False), None, 2 / math.pi
+    )
+    monkeypatch.setitem(TESTS, "sign", entry)
     d = np.append(np.linspace(0.1, 0.2, 9), -0.1)
     comparison = compared(np.zeros(10), d, test="sign")
     assert only_row(comparison)["p_value"] == pytest.approx(2 * (1 + 10) / 2**10)

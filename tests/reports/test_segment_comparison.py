@@ -10,9 +10,9 @@ import pytest
 from small_reports import drawn, of_values, systems, taken
 
 import skgraded as sg
+from skgraded.stats.paired_tests import TESTS
 from skgraded.writing.columns import list_rows
 
-TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 IDS = [f"q{i}" for i in range(60)]
 BY = np.array(["head", "tail", "tail"] * 20)
 

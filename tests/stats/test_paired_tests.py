@@ -10,9 +10,7 @@ from scipy import stats
 from small_reports import compared, only_row
 
 from skgraded.stats.paired_samples import summarize_pair
-from skgraded.stats.paired_tests import enough_resamples, p_values
-
-TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
+from skgraded.stats.paired_tests import TESTS, enough_resamples, p_values
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +139,35 @@ def test_tests_are_two_sided(pair, test):
     assert back["effect_size"] == -there["effect_size"]
     assert (back["wins"], back["losses"]) == (there["losses"], there["wins"])
     assert back["p_value"] == pytest.approx(there["p_value"], rel=1e-9)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_p_value_decreases_if_the_system_that_the_test_favors_improves(test, sign):
+    # The mean of these differences is positive; most of them are negative.
+    d = sign * np.concatenate([-1 - 0.01 * np.arange(27), [10, 11, 12.5]])
+    favored = np.sign((TESTS[test].statistic or np.mean)(d))
+    improved = d + favored * np.linspace(0, 5, 51)[:, None]
+    p = p_values(test, improved, 999, 0)
+    assert p.max() < p[0] + 0.05
+    assert p.min() < 0.05
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_smallest_p_value_is_that_of_positive_differences(test):
+    smallest, is_limited = TESTS[test].smallest_p(6, 199)
+    p = p_values(test, np.arange(1e9, 1e9 + 6)[None], 199, 0)
+    assert smallest <= p
+    assert is_limited or p == pytest.approx(smallest, abs=1e-9)
+
+
+@pytest.mark.parametrize("test", [name for name, entry in TESTS.items() if entry.accepts_clusters])
+def test_queries_of_a_cluster_count_as_one_unit(test):
+    d = np.random.default_rng(0).normal(0.3, 1, 20)
+    expected = p_values(test, d[None], 999, 0)
+    repeated, cluster = np.repeat(d, 3)[None], np.repeat(np.arange(20), 3)
+    assert p_values(test, repeated, 999, 0, cluster=cluster) == pytest.approx(expected, rel=1e-9)
+    assert p_values(test, repeated, 999, 0) < 0.7 * expected
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -7,7 +7,7 @@ from small_reports import compared
 
 import skgraded as sg
 from skgraded.stats.intervals import t_reach
-from skgraded.stats.paired_tests import p_values
+from skgraded.stats.paired_tests import TESTS, p_values
 from skgraded.stats.power import detectable_effect
 
 
@@ -65,10 +65,10 @@ def test_the_smallest_difference_is_at_the_corrected_level(correction, m):
         assert row["min_detectable"] == pytest.approx(effect * deviation)
 
 
-@pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap"])
+@pytest.mark.parametrize("test", TESTS)
 def test_tests_detect_the_smallest_difference_in_80_percent_of_cases(test):
     size = detectable_effect(30, t_reach(30, 0.95))
-    size *= np.sqrt(np.pi / 3) if test == "wilcoxon" else 1
+    size /= np.sqrt(TESTS[test].efficiency)
     differences = np.random.default_rng(1).normal(size, 1, (400, 30))
     rate = np.mean(p_values(test, differences, 999, 0) <= 0.05)
     assert abs(rate - 0.8) < 3.5 * np.sqrt(0.8 * 0.2 / 400)
