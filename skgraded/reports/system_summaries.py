@@ -12,13 +12,22 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.segments import refuse_too_many
-from skgraded.reports import summary as sums
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import Settings, compare_parts
 from skgraded.reports.evaluation import Evaluation, check_evaluations
 from skgraded.reports.pairing import pair_evaluations
 from skgraded.reports.report import LEVEL, describe_means
-from skgraded.reports.summary import Mergeable, Summary, moments_from_dict, moments_to_dict
+from skgraded.reports.summary import (
+    Mergeable,
+    Summary,
+    labeled,
+    merged_in_order,
+    merged_parts,
+    moments_from_dict,
+    moments_to_dict,
+    refuse_unequal_weights,
+    without_segments,
+)
 from skgraded.stats.exact_sums import Moments, exact_sum, weighted
 from skgraded.stats.intervals import MeanEstimate
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
@@ -187,12 +196,12 @@ class Summaries(Mergeable):
             for i, j in combinations(range(len(names)), 2)
         }
         systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
-        return sums.labeled(cls(systems, differences), label)
+        return labeled(cls(systems, differences), label)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
         systems = {
-            name: sums.without_segments(summary).to_dict() for name, summary in self.systems.items()
+            name: without_segments(summary).to_dict() for name, summary in self.systems.items()
         }
         return {
             "kind": "Summaries",
@@ -228,7 +237,7 @@ class Summaries(Mergeable):
 
     def _merged_with(self, other: Summaries) -> Summaries:
         systems = {
-            name: sums.merged_in_order(map(sums.without_segments, (summary, other.systems[name])))
+            name: merged_in_order(map(without_segments, (summary, other.systems[name])))
             for name, summary in self.systems.items()
         }
         return Summaries(
@@ -239,7 +248,7 @@ class Summaries(Mergeable):
                 }
                 for pair, by_measure in self.differences.items()
             },
-            **sums.merged_parts(self, other),
+            **merged_parts(self, other),
         )
 
     @property
@@ -304,7 +313,7 @@ class Summaries(Mergeable):
             for differences in by_measure.values()
         ]
         if test is not None:
-            sums.refuse_unequal_weights(
+            refuse_unequal_weights(
                 moments,
                 "Pass test=None to get weighted means and intervals without tests, or "
                 "evaluate without sample_weight.",
