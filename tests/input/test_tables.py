@@ -56,6 +56,10 @@ def test_columns_of_any_table_are_read_by_name(kind):
         assert evaluation.query_ids.tolist() == list(dict.fromkeys(COLUMNS[qid]))
     with pytest.raises(ValueError, match="There is no column 'scor'.*Did you mean 'score'"):
         sg.evaluate("grade", "scor", qid="query", data=data)
+    with pytest.raises(ValueError, match="There is no column 'query'.*Did you mean 'User ID'"):
+        sg.evaluate(
+            "Label", "score", qid="query", data={"User ID": [1], "Label": [1], "score": [1]}
+        )
 
 
 NUMBERS = {"grade": [2, 0, 0, 1], "score": [2, 1, 2, 1], "query": [1, 1, 2, 2]}

@@ -214,3 +214,11 @@ def test_a_path_is_named_by_its_tag_or_stem(tmp_path):
     path.write_text("".join(lines))
     assert list(sg.evaluate_runs(JUDGED, path, "rr")) == ["tag"]
     assert list(sg.evaluate_runs(JUDGED, [str(path), ONE], "rr")) == ["tag", "run2"]
+
+
+def test_grades_from_1_are_reported_once_for_all_runs():
+    qrels = {"q1": {"a": 1, "b": 2}, "q2": {"a": 3, "c": 1}}
+    run = {"q1": {"a": 1, "b": 2}, "q2": {"a": 1, "c": 2}}
+    with pytest.warns(UserWarning, match="All grades are from 1 to 3") as caught:
+        sg.evaluate_runs(qrels, {"x": run, "y": run}, "ap")
+    assert len(caught) == 1
