@@ -102,7 +102,8 @@ class CandidateRounds(StoppingState):
         If `scores_late`, the first scores arrive after `patience` rounds.
         """
         n = self.folds.judgments.n_rows
-        self.order = np.argsort(np.concatenate([fold * n + part for fold, part in enumerate(rows)]))
+        positions = np.concatenate([fold * n + part for fold, part in enumerate(rows)])
+        self.order: np.ndarray = np.argsort(positions)
         self.first_checkpoint = self.patience if scores_late else 1
 
     def _average(self, scores: np.ndarray) -> list[float]:
@@ -164,7 +165,7 @@ def train_candidate(
             raise
         error = utf8(f"{type(raised).__name__}: {raised}")
         arrays = [np.full(folds.tests.n_queries, float(error_score))] * len(folds.measures)
-    rounds.splits = []
+    rounds.splits, rounds.order = [], np.empty(0)  # one number per row
     n_folds = len(folds.splits)
     times = np.tile([(time.perf_counter() - start) / n_folds, 0.0], (n_folds, 1))
     values = {measure.name: array for measure, array in zip(folds.measures, arrays, strict=True)}
