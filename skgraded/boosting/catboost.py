@@ -188,9 +188,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     object
         An object with the methods that CatBoost calls. Its class has the name of the measure, which
         CatBoost shows (``Precision()``, ``Recall()`` and ``PairAccuracy()`` for those measures,
-        because CatBoost rejects its own metrics of these names for some losses). ``evaluate``
-        raises a ValueError if the data sets do not match `group_id` and `eval_group_id`, or if it
-        is called outside training.
+        because CatBoost rejects its own metrics of these names for some losses). It raises a
+        ValueError if the data sets do not match `group_id` and `eval_group_id`.
 
         **The value is 0, with a UserWarning, for training rows that CatBoost shuffles.** CatBoost
         shuffles rows if there are categorical features or ``boosting_type="Ordered"``, unless
@@ -204,10 +203,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 
     Notes
     -----
-    CatBoost passes only labels, predictions and weights to a metric. In the first round of each
-    training, the metric therefore reads the labels of both Pools from the function of CatBoost that
-    calls it, and compares them with the labels that it receives. Data sets with the same labels in
-    the same order must have the same queries; otherwise, the first round raises a ValueError.
+    The metric recognizes a data set by its labels. Data sets with the same labels in the same order
+    must have the same queries; otherwise, the first round raises a ValueError.
 
     The notes of `skgraded.lightgbm.eval_metric` about values, weights, labels and errors apply.
 

@@ -195,8 +195,7 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
     callable
         LightGBM calls it as ``metric(preds, dataset)`` or ``metric(y_true, y_pred, weight,
         group)``. It returns ``(name, value, True)``, where True means that higher is better, or a
-        list of such tuples for a list of measures. It raises a ValueError in distributed training
-        (Dask, ``machines=``), where it would report only the queries of one machine.
+        list of such tuples. It raises a ValueError in distributed training (Dask, ``machines=``).
 
     Raises
     ------
@@ -208,9 +207,8 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
     The values equal the values of the measures, including the treatment of ties. The weight of a
     query is the mean weight of its rows.
 
-    A call raises a ValueError if a value would be misleading: if predictions are NaN or multiclass,
-    if the data set has no queries, or if a measure is undefined for every query with positive
-    weight, regardless of its `undefined` parameter.
+    A call raises a ValueError if predictions are NaN or multiclass, if the data set has no queries,
+    or if a measure is undefined for every query with positive weight.
 
     The libraries store labels as 32-bit floats. Each label is converted to the shortest decimal
     that rounds to it, and so are the `threshold` and `max_grade` of a measure.
@@ -327,7 +325,7 @@ def objective(
     levels, and a query may have any number of rows.
 
     Unlike in ``lambdarank``, the ideal DCG uses the cut-off of the measure, not `truncation`; sums
-    use 64-bit floats; tied documents are ranked in random order; weights apply to queries.
+    use 64-bit floats; tied documents are ranked in random order, the same in each training.
     If ``lambdarank`` can be used, this objective does not yield better models; see the guide.
     LightGBM cannot refit a saved model, and does not support this objective for random forests.
 
@@ -337,8 +335,7 @@ def objective(
         NDCG, NDCNG, DCG, AP, MuAP, GAP, RPrecision or RBP, with or without a cut-off.
     truncation : int, default=30
         A pair counts only if one of its documents is among the first `truncation` ranks, as with
-        LightGBM's ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``.
-        Choose a value slightly above the cut-off.
+        LightGBM's ``lambdarank_truncation_level``. Choose a value slightly above the cut-off.
     sigmoid : float, default=1.0
         Steepness of the probability of a wrong order, 1 / (1 + exp(sigmoid · score difference)).
     norm : bool, default=True
@@ -350,13 +347,13 @@ def objective(
     callable
         LightGBM calls it as ``objective(preds, dataset)`` or ``objective(y_true, y_pred, weight,
         group)``. It returns gradients and hessians. It raises a ValueError with
-        ``bagging_by_query``, for which LightGBM passes no rows, and with the default folds of
-        ``lgb.cv``, which split queries: pass ``folds=GroupKFold(…)`` from scikit-learn.
+        ``bagging_by_query``, and with the default folds of ``lgb.cv``, which split queries: pass
+        ``folds=GroupKFold(…)`` from scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        If the measure cannot be parsed or used here, or if another argument is out of range.
+        If an argument is invalid.
 
     Notes
     -----
@@ -365,8 +362,7 @@ def objective(
     up by σ abs(Δ) / (1 + exp(σ d)), and the other is pushed down by the same amount. With ``norm``,
     abs(Δ) is divided by 0.01 + abs(d), and the gradients of a query are multiplied by
     log2(1 + λ) / λ, where λ is the sum of all pushes in the query. The gradients are also
-    multiplied by the weight of the query, the mean weight of its rows. Tied documents are ranked in
-    the same random order in each training.
+    multiplied by the weight of the query, the mean weight of its rows.
 
     Both derivatives are 32-bit floats, and are limited to 1.7e38 in magnitude. A call raises a
     ValueError for data sets without queries and for predictions that are not finite.

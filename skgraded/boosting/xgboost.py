@@ -268,8 +268,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
     Notes
     -----
-    Unlike XGBoost's callback, it can be reused. The first round raises a ValueError if `maximize`
-    is required but missing.
+    Unlike XGBoost's callback, it can be reused.
 
     Examples
     --------
@@ -333,13 +332,10 @@ def objective(
     Parameters
     ----------
     measure : Measure or str
-        As in `skgraded.lightgbm.objective`, like all parameters.
     truncation : int, default=30
-        A pair counts only if one of its documents is among the first `truncation` ranks.
     sigmoid : float, default=1.0
-        Steepness of the probability of a wrong order.
     norm : bool, default=True
-        Whether to reduce the weight of pairs whose scores are far apart.
+        As in `skgraded.lightgbm.objective`.
 
     Returns
     -------
@@ -351,7 +347,7 @@ def objective(
     Raises
     ------
     ValueError, TypeError
-        If the measure cannot be parsed or used here, or if another argument is out of range.
+        If an argument is invalid.
 
     Notes
     -----

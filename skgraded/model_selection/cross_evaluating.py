@@ -68,10 +68,9 @@ def cross_evaluate(
         Grades ≥ 0, 0 = irrelevant.
     qid : array-like of shape (n,), str or int, optional
         The query of each row, or the column of X with this name or position. By default, queries
-        are read with the `qid` of the `QueryRanker` or, for other rankers, of a `QueryKFold` or
-        `QueryTimeSeriesSplit` passed as `cv`. The ranker does not receive the columns of queries
-        and times that `qid` and the splitter name, unless it names them itself: as `qid`, in
-        `drop`, or in the splitter of its early stopping or of an inner search.
+        are read with the `qid` of the `QueryRanker` or, for other rankers, of the splitter `cv`. The
+        ranker does not receive the columns that `qid` and the splitter name, unless it names them
+        itself.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, in place of `qid`.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
@@ -111,7 +110,7 @@ def cross_evaluate(
     Warns
     -----
     UserWarning
-        If the input looks like star ratings or row ids; see `evaluate`.
+        As in `evaluate`.
 
     Examples
     --------

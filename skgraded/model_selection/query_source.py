@@ -50,8 +50,7 @@ class TornQueryWarning(UserWarning):
 
     KFold, ``cv=5`` and train_test_split split queries, so scores are wrong. Split by query, for
     example with QueryKFold or GroupKFold. Rows that are missing from X are detected only if queries
-    are looked up in a Series by the row index of X. With ``n_jobs``, the warning is issued in the
-    workers, so ``warnings.catch_warnings`` in the caller does not catch it.
+    are looked up in a Series. With ``n_jobs``, the warning is issued in the workers.
     """
 
 
@@ -87,8 +86,7 @@ class QuerySource:
     Parameters
     ----------
     source : str, int, pandas Series or None
-        Name or position of a column of X, a Series that is looked up by the row labels of X, or
-        None for an argument of the call.
+        As `qid` in `QueryRanker`; None for an argument of the call.
     name : str, default="qid"
         The name of the parameter. Times and columns to drop are specified in the same way.
     """

@@ -80,12 +80,12 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     estimator : ranker or regressor
         LGBMRanker, XGBRanker, CatBoostRanker, or any ranker whose ``fit`` accepts ``group``
         (sizes of consecutive queries), ``qid`` or ``group_id`` (the query of each row, sorted by
-        query); or any scikit-learn regressor, which is fitted on the rows in the order of X.
-        Estimators that choose something on random rows are an error, such as searches and RidgeCV.
+        query); or any scikit-learn regressor. Estimators that choose something on random rows, such
+        as searches and RidgeCV, are an error.
     qid : str, int or pandas Series, optional
-        The source of the query ids in `fit` and `score`. If None, their argument `qid`. If str or
-        int, the column of X with this name or position (from the end if negative), which
-        `estimator` does not receive. If a Series, it is looked up by the row index of the frame X.
+        The source of the query ids in `fit` and `score`: their argument `qid` if None; the column
+        of X with this name or position, which `estimator` does not receive; or a Series, which is
+        looked up by the row index of the frame X.
     early_stopping : bool, int or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries, for
         LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator` sets the maximum
@@ -100,8 +100,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         - if a splitter, the queries in the test rows of its last split, such as the latest queries
           with ``QueryTimeSeriesSplit(time="day", qid="session")``. It receives the queries as
           groups and must keep them whole. `estimator` does not receive the columns of queries and
-          times that it names, unless a ColumnTransformer in `estimator` names them. The ranker is
-          trained on the training rows of this split; other rows are used only with `refit`.
+          times that it names, unless a ColumnTransformer in `estimator` names them. Rows outside
+          this split are used only with `refit`.
     validation_fraction : float, default=0.1
         The fraction in (0, 1) of queries to hold out if `early_stopping` is True, at least one.
     measure : Measure, str, or a list of them, default="ndcng@10"
@@ -130,15 +130,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     n_iter_ : int
         Number of trained rounds. This and the next three attributes require `early_stopping`.
     best_iteration_ : int
-        Number of rounds that `predict` uses, up to the (first) best value. Counted from 1 for
-        every library.
+        Number of rounds up to the best value, which `predict` uses; counted from 1.
     best_score_ : float
         Value of the (first) measure after `best_iteration_` rounds.
     evals_result_ : dict
         Values after each round, ``{"validation": {"NDCNG@10": [value, …], …}}``.
     feature_importances_, coef_ : ndarray of shape (`n_features_in_`,)
-        Importances or coefficients of `estimator_`. If columns of X were removed, only `estimator_`
-        has them, because feature selectors require one value per column of X.
+        Importances or coefficients of `estimator_`; missing if columns of X were removed.
     n_features_in_ : int
         Number of features of `estimator_`: the columns of X except the query column and `drop`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -157,12 +155,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     of its rows. LGBMRanker and regressors receive one weight per row.
 
     If `early_stopping` is an int k, k copies of the rows are in memory, and
-    ``joblib.parallel_config(n_jobs=…)`` sets how many folds run at the same time; the result does
-    not depend on it. Callbacks in `fit_params` that run after a round are called once per round,
-    with the mean over all queries; other callbacks are called in all k + 1 fits.
+    ``joblib.parallel_config(n_jobs=…)`` sets how many folds run at the same time. Callbacks in
+    `fit_params` that run after a round are called once per round, with the mean over all queries;
+    other callbacks are called in all k + 1 fits.
 
-    Early stopping computes the measures on the original grades. It does not support boosters that
-    modify earlier rounds (``dart`` and ``gblinear``).
+    Early stopping does not support boosters that modify earlier rounds (``dart``, ``gblinear``).
 
     Examples
     --------
@@ -246,8 +243,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         **fit_params : dict
             Passed to the ``fit`` of `estimator`. Values per row, such as ``init_score``, require
             rows that are sorted by query, and no held-out rows. Column positions, such as those in
-            ``cat_features``, do not count removed columns. With ``early_stopping=True``, validation
-            rows may have LightGBM's form, ``eval_set=[(X_val, y_val)]`` and ``eval_group=[sizes]``.
+            ``cat_features``, do not count removed columns. Validation rows may also have LightGBM's
+            form, ``eval_set=[(X_val, y_val)]`` and ``eval_group=[sizes]``.
 
         Returns
         -------
@@ -257,8 +254,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If an argument is invalid or settings conflict, such as `qid` passed twice, a query in
-            both X and `X_val`, or a measure that is undefined for all validation queries.
+            If an argument is invalid, settings conflict, or a measure is undefined for all
+            validation queries.
         """
         measures = as_measures(self.measure) if self._rounds is None else self._rounds.measures
         are_gains = _check_grades(self.grades) == "gain"

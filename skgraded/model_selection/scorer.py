@@ -61,17 +61,15 @@ def make_ranking_scorer(
     Parameters
     ----------
     measure : Measure, str, a list of them, or a mapping of names to them
-        The measures to compute. With a list, the scorer returns a dict of scores by measure name,
-        from one ``predict`` and one sort. With a mapping, the dict has the names of the mapping,
-        such as ``{"ndcng10": "ndcng@10"}``. The `refit` of a search must be one of the scorer's
-        `names`, which scikit-learn checks only after all fits.
+        The measures to compute. With a list, the scorer returns a dict of scores by measure name;
+        with a mapping, by the names of the mapping. The `refit` of a search must be one of the
+        scorer's `names`, which scikit-learn checks only after all fits.
     qid : str, int or pandas Series, optional
         The source of the query ids, as in `QueryRanker`. If None, the scorer uses the `qid` of the
         `QueryRanker`, alone or at the end of a pipeline, or metadata routing, ``search.fit(X, y,
-        qid=qid)``; it requests `qid` by default. Columns are read from the X that the user passes,
-        before the steps of a pipeline; a position in `QueryRanker` is not used there, because steps
-        may move columns. A Series should contain exactly the rows of all queries, so that
-        incomplete queries are detected.
+        qid=qid)``; it requests `qid` by default. Columns are read from the X that the user passes
+        to a pipeline, where a position in `QueryRanker` is not used. Incomplete queries are
+        detected if a Series contains exactly the rows of all queries.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores; with a list, the first method that the
         estimator has. The default is ``predict`` for rankers and regressors; for classifiers, it is

@@ -51,41 +51,35 @@ def compare(
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
 
-    Per-query values are paired by query id. The query is the unit of inference, even for a
-    `CrossEvaluation`: there are few folds, and their training data overlap.
+    Per-query values are paired by query id. The query, never the fold, is the unit of inference.
 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation, or Summaries
-        At least two systems, keyed by name, with the same queries and measures. Summaries require
-        the test "t" or None.
+        At least two systems, keyed by name, with the same queries and measures.
     baseline : str, optional
-        The system to compare all others with. If None, all pairs are compared, and the earlier
-        system of each pair is the baseline.
+        The system to compare all others with. If None, all pairs are compared, each with the
+        earlier system as baseline.
     test : {"auto", "randomization", "t", "wilcoxon", "bootstrap"} or None, default="auto"
-        Two-sided test of the per-query differences; see Notes. "auto" is "t" for Summaries and
-        "randomization" otherwise. If None, no test is performed.
+        Two-sided test; see Notes. "auto" is "randomization", but "t" for Summaries, which support
+        only "t" and None.
     correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
-        Correction for the number of tests in a family: Holm (1979), Bonferroni, or the false
-        discovery rate of Benjamini and Hochberg (1995); see Notes.
+        Correction for the number of tests in a family; "fdr_bh" controls the false discovery rate.
     family : {"all", "measure"}, default="all"
-        The tests that one correction covers: all tests in the table, or the tests of one measure.
-        With "all", each further measure reduces the power for the others. "measure" suits measures
-        that answer separate questions.
+        The tests that one correction covers, in all segments: all tests, or those of one measure.
     level : float, default=0.95
-        Confidence level of the intervals, between 0 and 1; see Notes. Two systems differ
-        significantly if ``p_adjusted`` ≤ 1 - level.
+        Confidence level of the intervals. Two systems differ significantly if ``p_adjusted`` ≤
+        1 - level.
     n_resamples : int, optional
-        Number of random sign flips or bootstrap resamples; at least 100. By default, the smallest
-        possible p-value is a tenth of the correction's strictest threshold: 9,999 resamples for up
-        to 25 tests, 110,399 for 276 tests.
+        Number of random sign flips or bootstrap resamples, at least 100. By default, the smallest
+        possible p-value is a tenth of the strictest threshold: 9,999 for up to 25 tests.
     rng : int or numpy.random.Generator, optional
         Pass an int for reproducible p-values. All rows share the resamples.
     by : array-like of shape (n_queries,), mapping, pandas Series or str, optional
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
-        id; a family includes all segments. For Summaries, the `by` with which they were evaluated.
+        id. For Summaries, the `by` with which they were evaluated.
     progress : bool, default=False
-        Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
+        Whether to show a progress bar for the resamples; requires tqdm.
 
     Returns
     -------
@@ -93,20 +87,18 @@ def compare(
         The result of `to_frame` has the columns
 
         - ``segment`` (with `by`), ``system``, ``measure``,
-        - ``mean``: mean of the system over ``n_defined`` queries,
+        - ``mean``, ``baseline_mean``: means over ``n_defined`` queries,
         - ``difference``: ``mean`` minus ``baseline_mean``,
-        - ``ci_low``, ``ci_high``: Student's t interval for the mean difference; see Notes,
+        - ``ci_low``, ``ci_high``: Student's t interval for the difference (``ci_method`` "t"),
         - ``p_value``, ``p_adjusted``: p-value before and after the correction; nan without a test,
         - ``n_queries``: number of all queries (with `by`, of the segment),
-        - ``n_defined``: number of queries with values for both systems and a positive weight, and
-          ``n_clusters`` if there are clusters,
-        - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
-          up to rounding errors (see Notes), or worse,
+        - ``n_defined``: number of queries with values for both systems and a positive weight,
+        - ``n_clusters`` (with clusters),
+        - ``wins``, ``ties``, ``losses``: number of queries with d > 0, d = 0 and d < 0,
         - ``n_undefined``: number of ties that are undefined for both systems; nan for Summaries,
-        - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation
-          (divisor n - 1) of the differences; nan if it is infinite or if there is only one query,
-        - ``min_detectable``: the smallest difference detectable with 80 % power; see Notes,
-        - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t".
+        - ``effect_size``: Cohen's d_z = d̄ / s; nan if it is not finite,
+        - ``min_detectable``: the smallest difference detectable with 80 % power,
+        - ``baseline``.
 
     Raises
     ------
@@ -117,53 +109,31 @@ def compare(
     Warns
     -----
     UserWarning
-        If two systems' shares of judged documents differ by more than 0.1, if a system retrieved
-        nothing for more than half of the queries, if there are fewer than 15 clusters, or if systems
-        were cross-evaluated on different folds.
+        If shares of judged documents differ by more than 0.1, if a system retrieved nothing for
+        more than half of the queries, for fewer than 15 clusters, or for different folds.
 
     Notes
     -----
-    The tests use the n = ``n_defined`` per-query differences d with mean d̄. Two values are equal,
-    and d is 0, if they differ by at most 5e-13 times the larger one or the mean size of the row's
-    values, whichever is more. Sizes of differences are compared in the same way.
+    The n = ``n_defined`` per-query differences d have the mean d̄ and the standard deviation s with
+    the divisor n - 1. A difference is 0 if the values differ by at most 5e-13 times the larger one
+    or the mean size of the row's values.
 
-    - "randomization" is Fisher's randomization test [1]_, which flips signs:
-      p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips of differences other
-      than 0 if there are at most `n_resamples`. Otherwise, it uses `n_resamples` random flips and
-      the observed signs, as in ``scipy.stats.permutation_test``.
-    - "t" is ``scipy.stats.ttest_1samp``.
-    - "wilcoxon" is ``scipy.stats.wilcoxon`` with the defaults of SciPy 1.15 and later: p is exact for
-      up to 13 queries, and for up to 50 queries if no difference is 0 and no two have the same size.
-    - "bootstrap" draws n values of d - d̄ with replacement, `n_resamples` times, and compares
-      t = d̄ / s, where s is the standard deviation: p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples)
-      ([2]_, section 16.4; [3]_; [4]_, eq. 4.11).
+    - "randomization" is Fisher's test [1]_: p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1, over
+      all sign flips or, if they exceed `n_resamples`, over random flips and the observed signs.
+    - "t" and "wilcoxon" are ``scipy.stats.ttest_1samp`` and, with the defaults of SciPy 1.15,
+      ``scipy.stats.wilcoxon``.
+    - "bootstrap" resamples d - d̄ and compares t = d̄ / s ([2]_, eq. 4.11):
+      p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples).
 
-    p is 1 if all differences are 0, or for a single query. If all n differences are equal but not
-    0, t is not finite, and "t" and "bootstrap" return 2^(1 - n), the p-value of all sign flips. If
-    no resample is as extreme as the data, p is an upper bound and is marked with "≤".
+    p is 1 if all differences are 0. If they are equal but not 0, "t" and "bootstrap" return
+    2^(1 - n), the p-value of all sign flips.
 
-    With Holm's or Bonferroni's correction for a family of m tests, each interval has the level
-    1 - (1 - level) / m, so that all intervals of a family have simultaneous coverage `level`. With
-    the false discovery rate, the level is 1 - (1 - level) · R / m if R tests reject [5]_. If a
-    difference is not significant, its interval is widened to contain 0, unless all differences are
-    equal.
-
-    The interval of a significant difference can contain 0, because Holm's correction compares all
-    p-values except the smallest with thresholds above (1 - level) / m.
-
-    The smallest detectable difference for n queries is δ · s, where s is the standard deviation of
-    d. δ √n is the noncentrality at which a t-test with the level of the interval has 80 % power
-    [6]_. For Wilcoxon's test, n is replaced by 3/π (95 %) of the queries. The value is nan if no
-    outcome would be significant, if all differences are equal, or without a test.
+    The page "Intervals and tests" gives the levels of the intervals and ``min_detectable``.
 
     References
     ----------
     .. [1] Smucker, Allan, Carterette: A comparison of statistical significance tests. CIKM 2007.
-    .. [2] Efron, Tibshirani: An introduction to the bootstrap. 1993.
-    .. [3] Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006.
-    .. [4] Davison, Hinkley: Bootstrap methods and their application. 1997.
-    .. [5] Benjamini, Yekutieli: Adjusted multiple confidence intervals. JASA 100, 2005.
-    .. [6] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
+    .. [2] Davison, Hinkley: Bootstrap methods and their application. 1997.
 
     Examples
     --------
@@ -173,8 +143,6 @@ def compare(
     >>> comparison = sg.compare({"bad": bad, "good": good}, baseline="bad", rng=0)
     >>> comparison.to_frame()[["system", "measure", "p_value", "n_queries"]].values.tolist()
     [['good', 'NDCNG@10', 0.0002, 60]]
-    >>> comparison.sentences()[0].split(":")[0]
-    'good is significantly better than bad on NDCNG@10'
     """
     are_sums = isinstance(evaluations, Summaries)
     if not are_sums:

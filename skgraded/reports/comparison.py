@@ -50,14 +50,14 @@ class Comparison(Report):
     seed : int or None
         The `rng` passed to `compare` if it was an int, else None.
     n_queries : int
-        Number of queries, including queries without a value or a positive weight.
+        Number of all queries.
     n_clusters : int or None
         Number of clusters of queries; None without clusters.
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_ids : ndarray of shape (n_queries,), or None
-        Query ids in the common order of all systems or, if their orders differ, sorted; None, as the
-        next two fields, for Summaries.
+        Query ids in the common order of the systems or, without one, sorted; None, as the next two
+        fields, for Summaries.
     per_query : dict of str to ndarray of shape (n_systems, n_queries), or None
         Per-query values, keyed by measure name.
     weights : ndarray of shape (n_queries,), or None
@@ -67,11 +67,9 @@ class Comparison(Report):
         measure and system. ``ci_low`` and ``ci_high`` are Student's t interval with the confidence
         `level`. A system ``lacks_values`` if it has no value for a query of another system.
     judged : dict of str to ndarray of shape (n_systems,), or None
-        Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
-        every document is judged.
+        Mean of `Evaluation.judged` for each system; None if every document is judged.
     n_unanswered : list of int, or None
-        Number of queries for which each system retrieved nothing; None if there are no such
-        queries.
+        Number of queries for which each system retrieved nothing; None if there are none.
     segments : list or None
         Segments in the order of their rows; None without `by`.
     segment : ndarray of shape (n_queries,) of int, or None
@@ -180,9 +178,9 @@ class Comparison(Report):
         -----
         ``low`` and ``high`` are one-sided limits of Student's t for the mean difference. Each has
         the confidence `level` of the comparison, with Bonferroni's correction over all rows, so all
-        outcomes "worse" and "not worse" are right together with at least this probability. If all n
-        differences of a row are equal, but not 0, and 2^(1 - n) exceeds the corrected error
-        probability, the limits are nan. With clusters, n is the number of clusters.
+        outcomes "worse" and "not worse" are right together with at least this probability. The
+        limits are nan if the n queries or clusters of a row have equal differences other than 0,
+        and 2^(1 - n) exceeds the corrected error probability.
 
         Examples
         --------
@@ -194,8 +192,6 @@ class Comparison(Report):
         >>> comparison.outcomes(max_loss=0.05).round(3)
           system measure  difference   low   high    outcome
         0    new      AP       0.012 -0.03  0.055  not worse
-        >>> comparison.outcomes()["outcome"].tolist()
-        ['undecided']
         """
         outcomes = tables.frame(tabulate_outcomes(self, max_loss)).drop(columns="n_needed")
         return outcomes if self.segments is not None else outcomes.drop(columns="segment")
@@ -211,14 +207,12 @@ class Comparison(Report):
         --------
         >>> import skgraded as sg
         >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
-        >>> one, two = (
-        ...     sg.evaluate(y, scores, qid=qid, measures=["ndcng@10", "rr"])
-        ...     for scores in (X[:, 0], X[:, 0] + X[:, 8]))
-        >>> print(sg.compare({"one": one, "two": two}, baseline="one", rng=0).leaderboard())
-        system   NDCNG@10         RR
-        two     *0.6112 ▲  *0.7910 ▲
-        one      0.5674     0.7052
-        * best; ▲ significantly better than the baseline one; ▼ baseline significantly better.
+        >>> systems = sg.evaluate(y, {"a": X[:, 0], "b": X[:, 0] + X[:, 8]}, qid=qid, measures="rr")
+        >>> print(sg.compare(systems, baseline="a", rng=0).leaderboard())
+        system         RR
+        b       *0.7910 ▲
+        a        0.7052
+        * best; ▲ significantly better than the baseline a; ▼ baseline significantly better.
         """
         return view.create_leaderboard(self)
 

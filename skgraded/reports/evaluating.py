@@ -104,8 +104,8 @@ def evaluate(
         Row weights, or the name of the column; the weight of a query is the mean weight of its rows.
     clusters : array-like of shape (n,), or str, optional
         Cluster of each row, or the name of the column, if queries are not independent, such as
-        paraphrases of a topic or queries of a user; the same for all rows of a query. Intervals and
-        tests of `compare` then treat the clusters as independent.
+        paraphrases of a topic; the same for all rows of a query. Intervals and tests then treat
+        the clusters as independent.
     unjudged_documents : {"irrelevant", "drop"}, optional
         How to handle unjudged documents, whose grades are NaN. Measures that accept NaN (`Judged`,
         `RBPResidual`, `Bpref`, `EDRC`) receive all rows. For the other measures, "irrelevant"
@@ -113,10 +113,10 @@ def evaluate(
     data : DataFrame, Arrow table, DuckDB relation, or dict of columns, optional
         Table that contains the named columns: a frame of any library that narwhals supports.
     document : str, optional
-        Name of the column of document ids. A query that contains a document twice is then an error.
+        Name of the column of document ids, which may occur once per query.
     duplicates : {"raise", "drop"}, default="raise"
-        "drop" counts equal rows with the same query and document once, as `Evaluation.n_duplicates`
-        reports; if they differ, an error is raised.
+        "drop" counts equal rows with the same query and document once; if they differ, an error is
+        raised.
 
     Returns
     -------
@@ -142,8 +142,6 @@ def evaluate(
     >>> ev = sg.evaluate([2, 0, 1, 0, 1], [3, 1, 2, 5, 4], qid=list("aaabb"), measures=["ap", "rr"])
     >>> ev.per_query["AP"], ev.mean()["RR"]
     (array([1. , 0.5]), 0.75)
-    >>> ev
-    Evaluation(2 queries: AP=0.7500, RR=0.7500)
     >>> data = {"query": list("aabb"), "grade": [2, 0, 0, 1], "bm25": [2, 1, 2, 1],
     ...         "lgbm": [4, 3, 1, 2]}
     >>> sg.evaluate("grade", ["bm25", "lgbm"], qid="query", measures="rr", data=data)

@@ -54,9 +54,8 @@ class Evaluation(Report):
 
     The constructor also accepts lists and Series. The index of a pandas Series must contain the
     query ids, in any order, unless it is an unnamed RangeIndex or the index of the Series
-    `query_ids`; then, values are in the order of `query_ids`. Queries whose value is nan are left
-    out of the mean. A ValueError is raised if lengths differ, query ids are repeated, a value is
-    infinite, or weights are negative, nan, infinite or all 0.
+    `query_ids`; then, values are in the order of `query_ids`. Means leave out queries whose value is
+    nan. A ValueError is raised if the input is invalid.
 
     Attributes
     ----------
@@ -74,8 +73,7 @@ class Evaluation(Report):
         Share of judged documents among the first k, keyed by a name such as "Judged@10"; k is the
         cut-off of the first measure, or 10. None if every document is judged.
     unanswered : ndarray of shape (n_queries,) of bool, or None
-        Mask of the queries for which nothing was retrieved: every score is -inf. None if there are
-        no such queries.
+        Mask of the queries for which every score is -inf; None if there are none.
     unjudged_documents : str or None
         As passed to `evaluate`.
     n_duplicates : int
@@ -92,16 +90,10 @@ class Evaluation(Report):
        query_id   AP   RR
     1         1  0.5  0.5
 
-    Per-query values that were computed elsewhere, such as the credit of an interleaving experiment
-    or revenue, can be compared too:
+    Values computed elsewhere, such as revenue, can be compared too:
 
-    >>> queries = ["q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8"]
-    >>> old = sg.Evaluation(queries, {"credit": [0.5, 0, 1, 0, 0, 0.5, 0, 1]})
-    >>> new = sg.Evaluation(queries, {"credit": [1, 0.5, 1, 0.5, 1, 1, 0.5, 1]})
-    >>> frame = sg.compare({"old": old, "new": new}, baseline="old", rng=0).to_frame()
-    >>> frame[["system", "measure", "difference", "p_value"]].round(4)
-      system measure  difference  p_value
-    0    new  credit      0.4375   0.0312
+    >>> sg.Evaluation(["q1", "q2"], {"revenue": [12.5, 30]}).mean()
+    {'revenue': 21.25}
     """
 
     query_ids: np.ndarray
@@ -187,7 +179,7 @@ class Evaluation(Report):
     def n_defined(self) -> dict[str, int]:
         """Number of queries in the mean of each measure: value not nan, and weight above 0.
 
-        An undefined query that counts as 0 or 1 is in the mean, and counts in `n_undefined` too.
+        An undefined query that counts as 0 or 1 is included, and also counts in `n_undefined`.
         """
         is_counted = True if self.weights is None else self.weights > 0
         return {
@@ -266,8 +258,7 @@ class Evaluation(Report):
     def concat(parts: Iterable[Evaluation]) -> Evaluation:
         """Concatenate evaluations of disjoint queries into an evaluation of all rows.
 
-        The result has no folds. A ValueError is raised if two parts share a query, if the measures
-        differ, or if only some parts have weights or clusters.
+        The parts must have the same measures, and all or none have weights or clusters.
 
         Examples
         --------
@@ -314,13 +305,13 @@ class Evaluation(Report):
         """Return an Evaluation of the per-query differences: these values minus those of `other`.
 
         Queries are paired by id and remain in the order of this Evaluation; the weights are kept.
-        A difference is undefined if either value is undefined, and nan if either value is nan. As
-        in `compare`, values that are equal up to rounding errors have the difference 0.
+        A difference is undefined or nan if either value is. As in `compare`, values that are equal
+        up to rounding errors have the difference 0.
 
         Parameters
         ----------
         other : Evaluation
-            Must have the same queries, measures and weights; otherwise, a ValueError is raised.
+            Must have the same queries, measures and weights.
 
         Examples
         --------
@@ -412,8 +403,7 @@ class Evaluation(Report):
         Parameters
         ----------
         positions : array-like of int, or array-like of shape (n_queries,) of bool
-            The index of a pandas Series of booleans must contain the query ids, in any order,
-            unless it is an unnamed RangeIndex.
+            A Series of booleans is read by its index, as in the constructor.
 
         Examples
         --------

@@ -168,21 +168,17 @@ def compare_judges(
     Warns
     -----
     UserWarning
-        If a judge and the truth seem to use different scales: the highest grades differ by a factor
-        of two or more, or one range of grades is the other, shifted by at least 1. Also if κ or τ_b
-        is nan, and as in `evaluate` and `compare`.
+        If the highest grades of a judge and the truth differ by a factor of two or more, or one
+        range of grades is the other, shifted by at least 1; if κ or τ_b is nan; and as in `evaluate`
+        and `compare`.
 
     Notes
     -----
-    - Agreement is computed over the documents that both judged, and leaderboards over the queries
-      that both judged.
     - Krippendorff's α is ordinal [1]_. If a grade is not an integer, or if a judge and the truth
       give more than 1,000 different grades, α is the interval variant, and κ is nan. κ and α are
       also nan if all grades of the shared documents are equal, and τ_b if those of one side are.
-      Intervals are nan with a single query.
     - The intervals for κ and α are those of Korn and Graubard [2]_ for (1 - κ) / 2 and
-      (1 - α) / 2, with the jackknife variance over queries, because the documents of a query are
-      not independent.
+      (1 - α) / 2, with the jackknife variance over queries; they are nan with a single query.
     - `compare` tests all pairs of systems under each judge, with one correction over all measures.
 
     References

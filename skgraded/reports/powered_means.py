@@ -110,8 +110,7 @@ def prediction_powered(
     Raises
     ------
     ValueError
-        If there are fewer than 10 human-judged queries, the judge lacks one of them or has no
-        further queries, a value is nan, or the weights are unequal.
+        If the queries do not meet these conditions, a value is nan, or the weights are unequal.
 
     Notes
     -----
@@ -123,16 +122,13 @@ def prediction_powered(
     - error² = λ² var_N(j) / N + var_n(h - λ j) / n.
 
     The interval is Student's t with n - 2 degrees of freedom, or nan if the error is 0. With few
-    queries, the intervals of skewed values, such as RR, are too narrow; ``benchmarks/README.md``
-    contains simulated coverages.
+    queries, the intervals of skewed values, such as RR, are too narrow.
 
     References
     ----------
     .. [1] Angelopoulos, Bates, Fannjiang, Jordan, Zrnic: Prediction-powered inference. Science
        382, 2023.
     .. [2] Angelopoulos, Duchi, Zrnic: PPI++: Efficient prediction-powered inference. 2023.
-    .. [3] Oosterhuis, Jagerman, Qin, Wang, Bendersky: Reliable confidence intervals for
-       information retrieval evaluation using generative A.I. KDD 2024.
 
     Examples
     --------
@@ -161,7 +157,7 @@ def plan_judgments(
     Parameters
     ----------
     pilot_human, pilot_judge : Evaluation
-        A first sample, as for `prediction_powered`. The judge's queries are all that it will judge.
+        A first sample, as for `prediction_powered`; `pilot_judge` contains all queries to judge.
     half_width : float
         Half of the desired width of the interval, above 0.
     level : float, default=0.95

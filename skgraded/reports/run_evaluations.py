@@ -64,14 +64,11 @@ def evaluate_runs(
         queries, with ``names="trec_eval"``.
     missing : {"count", "skip"}, default="count"
         Judged queries that are missing from a run count without retrieved documents, as with
-        trec_eval's ``-c``, with a warning; a run may then be empty. "skip" leaves them out for all
-        runs, with a warning if some runs contain them.
+        trec_eval's ``-c``, with a warning. "skip" leaves them out for all runs, with a warning if
+        some runs contain them.
     ties : {"trec"}, optional
-        As in `join_run`.
     unjudged : {"skip", "raise"}, default="skip"
-        As in `join_run`.
     unjudged_documents : {"irrelevant", "drop"}, default="irrelevant"
-        As in `evaluate`.
     identical_ids : {"keep", "drop"}, default="keep"
         As in `join_run`.
     names : {"trec_eval"}, optional
@@ -84,12 +81,12 @@ def evaluate_runs(
     Returns
     -------
     dict of str to Evaluation
-        The evaluations by name, in the order of `runs`, for `compare`.
+        In the order of `runs`; it can be passed to `compare`.
 
     Raises
     ------
     OSError, ValueError, TypeError
-        If a file or an argument cannot be read; see `join_run`. Errors name the file or the run.
+        If a file or an argument cannot be read.
 
     Warns
     -----

@@ -4,15 +4,13 @@ During training, a candidate is hopeless if it stays below the leader although i
 once more by as much as since half of the rounds, and the difference from the leader is
 underestimated by some standard errors.
 
-After the search, candidate c is ruled out if the leader L, the candidate with the highest mean, is
-better than c by so much that c cannot be better than L by more than a margin. Let d be the mean of
-L minus the mean of c, and s its standard error. The statistic is (d + margin) / s. This inverts
-a test of the hypothesis "c has the highest expected value". If it holds, the statistic is at most
-the maximum over all candidates i of the centered (mean of i - mean of c) / s. The distribution of
-this maximum follows from the covariance of the per-query values, by a Gaussian multiplier bootstrap
-over queries (Chernozhukov, Chetverikov & Kato 2013). The hypothesis is true only for the best
-candidate, so its tests need no correction for the number of candidates. All queries have equal
-weights: with unequal weights, t statistics of few effective queries reject too often.
+After the search, candidate c is ruled out if it cannot be better than the leader L, the candidate
+with the highest mean, by more than a margin. Let d be the mean of L minus the mean of c, and s its
+standard error. The statistic is (d + margin) / s. This inverts a test of the hypothesis "c has the
+highest expected value". If it holds, the statistic is at most the maximum over all candidates i of
+the centered (mean of i - mean of c) / s. The distribution of this maximum is estimated by a Gaussian
+multiplier bootstrap over queries (Chernozhukov, Chetverikov & Kato 2013). The hypothesis is true
+only for the best candidate, so its tests need no correction for the number of candidates.
 """
 
 from typing import NamedTuple
