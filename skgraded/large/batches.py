@@ -44,16 +44,14 @@ def evaluate_batches(
     ----------
     batches : table, iterable of tables, str, Path, or list of str or Path
         A table may be a pandas or polars frame or any object that supports Arrow's C stream
-        (``__arrow_c_stream__``), such as an Arrow table or a DuckDB relation. A pyarrow Dataset or
-        Scanner, a polars LazyFrame or a DuckDB relation is read in batches. A path names a Parquet
-        or CSV file or a folder, or is a pattern such as ``"scores/*.parquet"``; in a list of paths,
-        a file must occur only once. Files of a path are read in natural order: ``part-2`` before
-        ``part-10``. Files ending in ``.csv`` or ``.tsv`` are text, also if they are compressed
-        (``.csv.gz``, ``.bz2`` or ``.xz``). In text files, query ids and segments are text, so
-        ``007`` and ``7`` differ. Other files are Parquet. A folder contains either Parquet files
-        (``.parquet`` or ``.pq``) or CSV files; files whose names begin with ``.`` or ``_`` are
-        ignored. The keys of a Hive layout, such as ``day=2026-11-01/country=de/0.parquet``, are
-        columns that contain text; columns of the same names in the files must have equal values.
+        (``__arrow_c_stream__``), such as an Arrow table. A pyarrow Dataset or Scanner, a polars
+        LazyFrame or a DuckDB relation is read in batches. A path names a Parquet or CSV file
+        (``.csv`` or ``.tsv``, also compressed: ``.csv.gz``, ``.bz2`` or ``.xz``) or a folder, or is
+        a pattern such as ``"scores/*.parquet"``. Files of a path are read in natural order:
+        ``part-2`` before ``part-10``. In CSV files, query ids and segments are text, so ``007`` and
+        ``7`` differ. A folder contains either Parquet files (``.parquet`` or ``.pq``) or CSV files;
+        files whose names begin with ``.`` or ``_`` are ignored. The keys of a Hive layout, such as
+        ``day=2026-11-01/country=de/0.parquet``, are columns that contain text.
     y_true : str
         Name of the column with the grades (≥ 0).
     y_score : str, or list of str
@@ -75,9 +73,7 @@ def evaluate_batches(
         Name of the column with document ids. A query that contains a document twice is then an
         error. Without this column, repeated rows are counted.
     duplicates : {"raise", "drop"}, default="raise"
-        "drop" counts rows with the same query and document once if their grades, scores and weights
-        are equal; if they differ, an error is raised. `Summary.n_duplicates` is the number of rows
-        dropped.
+        As in `evaluate`. `Summary.n_duplicates` is the number of rows dropped.
     by : str or list of str, optional
         Name of the column with the segment of each query, such as its country. The result then also
         contains the Summary of each segment. Dates, and intervals as from ``pandas.cut``, become
@@ -85,7 +81,7 @@ def evaluate_batches(
         is a segment, named by a tuple.
     label : str, optional
         Name of this part of the data, such as its date. Summaries that share a label cannot be
-        merged, so that no part is counted twice.
+        merged.
     per_query : str or Path, optional
         Path of a Parquet file to which the per-query values are written during the evaluation. Its
         columns are ``query_id``, the columns of `by`, ``system`` (for several systems), the
@@ -104,17 +100,14 @@ def evaluate_batches(
     Raises
     ------
     ValueError, TypeError
-        If the input is invalid; the message names the batch and the row within it. Also if the
-        rows are not arranged as `partitioning` states, or if a query has rows in two segments or,
-        with `document`, contains a document twice; the message names the query.
+        If the input is invalid; the message names the batch and the row within it, or the query.
     OSError
-        If the temporary file does not fit on the disk; the file is then removed. The environment
-        variable ``TMPDIR`` names the folder of temporary files.
+        If the temporary file does not fit on the disk.
 
     Notes
     -----
-    With "shuffle", tables with more than 2 million rows are written to a temporary file (in
-    ``TMPDIR``), which is about as large as the columns are in memory. With "clustered" and "whole",
+    With "shuffle", tables with more than 2 million rows are written to a temporary file in
+    ``TMPDIR``, which is about as large as the columns are in memory. With "clustered" and "whole",
     the file contains the per-query values if there are more than 200,000 queries.
 
     Examples

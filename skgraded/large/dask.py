@@ -68,12 +68,12 @@ def evaluate(
     sample_weight : str, optional
         Column of weights; the weight of a query is the mean weight of its rows.
     partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-        How the rows are arranged: "shuffle" allows any order, "clustered" requires contiguous rows
-        for each query, and "whole" requires that each partition contains whole queries.
+        How the rows are arranged: in any order, contiguous for each query, or with whole queries in
+        each partition.
     unjudged_documents : {"irrelevant", "drop"}, optional
         How to treat grades that are null or NaN.
     document : str, optional
-        Column of document ids; a query that contains a document twice is then an error.
+        Column of document ids.
     duplicates : {"raise", "drop"}, default="raise"
         "drop" counts equal rows with the same query and document once.
     by : str or list of str, optional
@@ -84,14 +84,12 @@ def evaluate(
     Returns
     -------
     Summary
-        Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned; for
-        several systems, a `Summaries`.
+        As from `evaluate_batches`; for several systems, a `Summaries`.
 
     Raises
     ------
     ValueError, TypeError
-        As in `evaluate_batches`; the message names the partition and the row within it, or the
-        query.
+        As in `evaluate_batches`; the message names the partition and the row, or the query.
 
     Examples
     --------
@@ -140,31 +138,20 @@ def evaluate_per_query(
 ) -> dd.DataFrame:
     """Compute per-query values for a Dask DataFrame lazily.
 
-    `evaluate_batches` describes the parameters in detail.
-
     Parameters
     ----------
     ddf : dask.dataframe.DataFrame
         The rows.
     y_true : str
-        Column of grades (≥ 0).
     y_score : str
-        Column of scores.
     qid : str
-        Column of query ids.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-        The measures to compute.
     sample_weight : str, optional
-        Column of weights; the weight of a query is the mean weight of its rows.
     partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-        How the rows are arranged: "shuffle" allows any order, "clustered" requires contiguous rows
-        for each query, and "whole" requires that each partition contains whole queries.
     unjudged_documents : {"irrelevant", "drop"}, optional
-        How to treat grades that are null or NaN.
     document : str, optional
-        Column of document ids; a query that contains a document twice is then an error.
     duplicates : {"raise", "drop"}, default="raise"
-        "drop" counts equal rows with the same query and document once.
+        As in `evaluate`.
 
     Returns
     -------

@@ -78,12 +78,12 @@ def evaluate(
     sample_weight : str, optional
         Column of weights; the weight of a query is the mean weight of its rows.
     partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-        How the rows are arranged: "shuffle" allows any order, "clustered" requires contiguous rows
-        for each query, and "whole" requires that each partition contains whole queries.
+        How the rows are arranged: in any order, contiguous for each query, or with whole queries in
+        each partition.
     unjudged_documents : {"irrelevant", "drop"}, optional
         How to treat grades that are null or NaN.
     document : str, optional
-        Column of document ids; a query that contains a document twice is then an error.
+        Column of document ids.
     duplicates : {"raise", "drop"}, default="raise"
         "drop" counts equal rows with the same query and document once.
     by : str or list of str, optional
@@ -94,14 +94,12 @@ def evaluate(
     Returns
     -------
     Summary
-        Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned; for
-        several systems, a `Summaries`.
+        As from `evaluate_batches`; for several systems, a `Summaries`.
 
     Raises
     ------
     ValueError, TypeError
-        As in `evaluate_batches`; the message names the partition and the row within it, or the
-        query.
+        As in `evaluate_batches`; the message names the partition and the row, or the query.
     """
     job = check_job(
         y_true,
@@ -139,41 +137,31 @@ def evaluate_per_query(
 ) -> DataFrame:
     """Compute per-query values for a Spark DataFrame lazily.
 
-    `evaluate_batches` describes the parameters in detail.
-
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         The rows.
     y_true : str
-        Column of grades (≥ 0).
     y_score : str
-        Column of scores.
     qid : str
-        Column of query ids.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-        The measures to compute.
+        As in `evaluate`.
     n_partitions : int, optional
         Number of partitions of the result; by default ``spark.sql.shuffle.partitions``. With
         "shuffle", also the number of partitions of the shuffled rows, as in `evaluate`.
     sample_weight : str, optional
-        Column of weights; the weight of a query is the mean weight of its rows.
     partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-        How the rows are arranged: "shuffle" allows any order, "clustered" requires contiguous rows
-        for each query, and "whole" requires that each partition contains whole queries.
     unjudged_documents : {"irrelevant", "drop"}, optional
-        How to treat grades that are null or NaN.
     document : str, optional
-        Column of document ids; a query that contains a document twice is then an error.
     duplicates : {"raise", "drop"}, default="raise"
-        "drop" counts equal rows with the same query and document once.
+        As in `evaluate`.
 
     Returns
     -------
     pyspark.sql.DataFrame
         A lazy frame with one row per query. Its columns are ``query_id``, the measures and, with
-        `sample_weight`, ``weight``. Invalid input and split queries raise an error when the frame
-        is computed; the message is at the end of Spark's error.
+        `sample_weight`, ``weight``. Invalid input raises an error when the frame is computed; the
+        message is at the end of Spark's error.
     """
     job = check_job(
         y_true,
