@@ -91,8 +91,7 @@ class Judgments:
     Raises
     ------
     ValueError, TypeError
-        If lengths differ, a grade is infinite, a query id is missing, the group sizes do not add
-        up to the number of rows, or weights are negative or all zero.
+        If the input is invalid.
 
     Warns
     -----

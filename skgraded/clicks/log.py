@@ -57,8 +57,7 @@ class ClickLog:
     Raises
     ------
     ValueError, TypeError
-        If a column is invalid, or the rows are not impressions, for example because every row has
-        a click.
+        If a column is invalid, or the rows are not impressions.
 
     Warns
     -----
@@ -182,8 +181,7 @@ class ClickLog:
         bias : PositionBias, or array-like of shape (n_positions,)
             Result of `position_bias`, or the examination of each position.
         clip : float, optional
-            Largest weight of a click, at least 1. It reduces the variance, and biases sums
-            downwards.
+            Largest weight of a click, at least 1; it reduces the variance, but biases sums.
 
         Returns
         -------
@@ -206,9 +204,6 @@ class ClickLog:
         >>> import skgraded as sg
         >>> sg.ClickLog([1, 0, 1], [1, 2, 3]).grades([1, 0.5, 0.25]).tolist()
         [1.0, 0.0, 4.0]
-        >>> counted = sg.ClickLog([60, 25], [1, 2], n_impressions=[100, 100])
-        >>> counted.grades([1, 0.5]).tolist()  # 60 / 1, 25 / 0.5
-        [60.0, 50.0]
         """
         rows, clip = self._rows, CHECK_CLIP(clip)
         weights = invert_examination(read_examination(rows, bias), clip)
@@ -295,8 +290,8 @@ class ClickLog:
         clip : float, optional
             As in `grades`.
         clusters : {"qid", "session"}, default="qid"
-            What is resampled. Sessions of the same query are not independent. "session" yields
-            shorter intervals, which hold only for the queries of this log.
+            What is resampled. "session" yields shorter intervals, which hold only for the queries
+            of this log.
         level : float, default=0.95
             Level of the intervals.
         n_resamples : int, default=200
@@ -304,8 +299,7 @@ class ClickLog:
         rng : int, numpy.random.Generator or None, default=None
             Random numbers of the bootstrap.
         progress : bool, default=False
-            Whether to show a progress bar for the resamples in a terminal or notebook; requires
-            tqdm.
+            Whether to show a progress bar for the resamples; requires tqdm.
 
         Returns
         -------
@@ -314,9 +308,9 @@ class ClickLog:
 
             - ``system``,
             - ``dcg``: mean over sessions,
-            - ``ci_low``, ``ci_high``: limits of its interval; see Notes,
+            - ``ci_low``, ``ci_high``: its interval,
             - ``difference``: ``dcg`` minus the baseline's; nan for the baseline,
-            - ``difference_low``, ``difference_high``: limits of its interval,
+            - ``difference_low``, ``difference_high``: its interval,
             - ``p_value``: two-sided; not corrected for the number of rankers,
             - ``n_queries``, ``n_sessions``: number of queries and sessions in the log.
 

@@ -64,9 +64,8 @@ def join_run(
     run : Bunch, mapping, frame, sequence or ranx.Run
         The scores, in the same forms, with ``score`` or ``_score`` instead of the grade, except for
         sets, judged queries and matrices. A list of ids is a ranked list, in which the score is
-        -rank. Higher scores rank first. A document with the score -inf was retrieved and ranks
-        last, as in trec_eval. A query with an empty dict or list is kept, with no documents
-        retrieved.
+        -rank. A document with the score -inf was retrieved and ranks last, as in trec_eval. A query
+        with an empty dict or list is kept, with no documents retrieved.
     missing : {"skip", "count"}, optional
         Judged queries that are missing from the run are left out, as in trec_eval, or count
         without retrieved documents (trec_eval's ``-c``). By default, they are left out with a
@@ -75,8 +74,7 @@ def join_run(
         Queries of the run without judgments are left out, as in trec_eval, or raise a ValueError.
     unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
         Documents that are not judged receive grade 0, as in trec_eval, are left out (condensed
-        lists), or receive grade NaN, so that `evaluate`, with ``unjudged_documents``, reports the
-        share of judged documents.
+        lists), or receive grade NaN for `evaluate`.
     ties : {"trec"}, optional
         "trec" replaces the scores with distinct numbers in the order of trec_eval, which sorts tied
         documents by id, compared as strings, in descending order.
@@ -88,11 +86,10 @@ def join_run(
     -------
     Bunch
         ``y_true``, ``y_score`` : ndarray of shape (n,), float64
-            Grades and scores. The score -inf means "not retrieved"; a document with the score -inf
-            in the run receives a finite score below all other scores of its query.
+            Grades and scores. A document with the score -inf in the run receives a finite score
+            below all other scores of its query.
         ``qid``, ``doc_id`` : ndarray of shape (n,), object
-            Query and document of each row. The dtype of `qid` is that of ids that are numbers or
-            dates.
+            Query and document of each row.
         ``missing``, ``unjudged`` : ndarray
             Judged queries that are missing from the run, and queries of the run without judgments.
 
@@ -102,10 +99,8 @@ def join_run(
     Raises
     ------
     ValueError, TypeError
-        If a column, id or score is missing, a grade or score is invalid, a query contains a document
-        twice (in `qrels`: with different grades), or `qrels` and `run` have no query in common or
-        ids that differ only in type (1 and "1"). The error names the argument and the row, counted
-        from 0, or the query and the document.
+        If the input is invalid, a query contains a document twice (in `qrels`: with different
+        grades), or `qrels` and `run` have no query in common or ids that differ only in type.
 
     Warns
     -----
@@ -122,8 +117,6 @@ def join_run(
     >>> rows = sg.datasets.join_run(qrels, run, missing="skip")
     >>> rows.doc_id.tolist(), rows.y_true.tolist(), rows.y_score.tolist()
     (['c', 'a', 'b'], [0.0, 2.0, 1.0], [9.5, 7.0, -inf])
-    >>> rows.missing.tolist()
-    ['q2']
     >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
     0.25
     """

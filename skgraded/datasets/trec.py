@@ -151,8 +151,8 @@ def read_run(
     The content determines the format:
 
     - TREC: ``query Q0 document rank score name``, separated by spaces or tabs. Documents are ranked
-      by score, as in trec_eval; the rank column is ignored, but see the warning below. The name may
-      contain spaces. Blank lines, and lines that begin with ``#``, are skipped.
+      by score, as in trec_eval; the rank column is ignored. The name may contain spaces. Blank
+      lines, and lines that begin with ``#``, are skipped.
     - Four columns: ``query document rank score``. The ranks, integers ≥ 0, are ignored.
     - Three columns: ``query document rank``, as in MS MARCO, or ``query document score``; see
       `third`. If the column contains ranks, the score is -rank.

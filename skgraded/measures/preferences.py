@@ -48,7 +48,7 @@ def edrc_score(
     Parameters
     ----------
     true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
-        Pairs (preferred, other) of items, in any order. Items can be any hashable objects.
+        Pairs (preferred, other) of hashable items, in any order.
     predicted_pairs : mapping of item to score, or pairs in any form of `true_pairs`
         Items with higher scores are preferred; equal scores state no preference. With `qid`, a
         mapping of each query to its scores or pairs; queries without true pairs are ignored.
@@ -80,14 +80,12 @@ def edrc_score(
     Warns
     -----
     UserWarning
-        If `cycles` leaves out pairs, or if `true_pairs` and `qid` have the same row labels in a
-        different order.
+        If `cycles` leaves out pairs; also as in `evaluate`.
 
     Raises
     ------
     ValueError, TypeError
-        If pairs are malformed or contradictory, a score is not a number, or a query has no
-        prediction.
+        If the input is invalid, pairs are contradictory, or a query has no prediction.
 
     See Also
     --------

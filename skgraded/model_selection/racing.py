@@ -70,56 +70,51 @@ WITHOUT_REFIT = "%(name)s has no best_estimator_: call fit first, which requires
 class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     """Hyperparameter search that stops training candidates that cannot become the best.
 
-    The candidates of a `QueryRanker` with early stopping are trained one after the other. The folds
-    of a candidate are trained side by side, and after each round, the mean of `measure` over the
-    queries of all folds is computed. The best round counts. A candidate is dropped if it stays too
-    far below the best candidate so far. Other estimators are fitted on all folds, as in
-    ``GridSearchCV``.
+    The candidates of a `QueryRanker` with early stopping are trained one after the other, each on
+    all folds side by side. After each round, the mean of `measure` over the queries of all folds is
+    computed; the best round counts. A candidate is dropped if it stays too far below the best
+    candidate so far.
 
     Parameters
     ----------
     estimator : ranker or regressor
         A `QueryRanker` with `early_stopping`, around a booster or a pipeline that ends with one.
         The folds of `cv` replace its validation queries, and its `n_iter_no_change` is used. Any
-        other estimator that `cross_evaluate` accepts has no rounds, so no candidate is dropped.
+        other estimator that `cross_evaluate` accepts is fitted as in ``GridSearchCV``: it has no
+        rounds, so no candidate is dropped.
     param_distributions : dict or list of dicts
-        Parameter names with lists of values or scipy distributions, as in ``GridSearchCV`` and
-        ``RandomizedSearchCV``.
+        Parameter names with lists of values or scipy distributions, as in ``RandomizedSearchCV``.
     n_iter : int, optional
-        Number of candidates to sample as in ``RandomizedSearchCV``. If None, the candidates are all
-        combinations of the values, all of which must then be lists.
+        Number of candidates to sample. If None, the candidates are all combinations of the values,
+        all of which must then be lists.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        In a list, the first measure decides; the other measures are reported. It replaces the
-        `measure` of a `QueryRanker` during the search.
+        The measure, which replaces the `measure` of a `QueryRanker` during the search. In a list,
+        the first measure decides.
     cv : int, scikit-learn splitter or list of splits, default=5
         Folds that keep queries whole, as in `cross_evaluate`.
     n_standard_errors : float, default=1.0
-        How cautiously candidates are dropped; see Notes. With ``numpy.inf``, no candidate is
-        dropped.
+        How cautiously candidates are dropped; see Notes. With ``numpy.inf``, none is dropped.
     level : float or None, default=0.95
         Probability that, of the candidates that were not dropped, the one with the highest expected
         value is among the survivors, for ``margin=0``. If None, all these candidates survive, and
         queries may have unequal weights.
     margin : float, default=0.0
         Difference, in units of the measure, that does not matter: a candidate survives only if it
-        can be better than the leader by more than this. With `prefer`, such differences are ties:
-        a candidate is dropped, or does not survive, only if it is worse than the leader by more
-        than `margin`, and `prefer` then chooses among the survivors.
+        can be better than the leader by more than this. With `prefer`, instead, a candidate is
+        dropped, or does not survive, only if it is worse than the leader by more than `margin`.
     prefer : str or callable, optional
-        How to choose among the survivors: the name of a parameter, of which smaller numbers are
-        preferred, or a function of a dict of parameters that returns a number, of which smaller
-        values are preferred. If None, the survivor with the highest mean is the best.
+        How to choose among the survivors: the name of a parameter, or a function of a dict of
+        parameters that returns a number; smaller numbers are preferred. If None, the survivor with
+        the highest mean is the best.
     refit : bool, default=True
         Whether to fit the best candidate on all rows, with `best_rounds_` rounds.
     n_jobs : int, optional
-        Number of folds of a candidate to fit in parallel. It does not change the result.
+        Number of folds of a candidate to fit in parallel.
     error_score : "raise" or float, default="raise"
         If "raise", the error of a candidate's fit is raised. If a float, the candidate is dropped
-        with this score, for all folds that were trained side by side, and a FitFailedWarning is
-        issued. An error is raised if all candidates fail.
+        with this score, and a FitFailedWarning is issued, unless all candidates fail.
     progress : bool, default=False
-        Whether to show a progress bar on a terminal or in a notebook, which counts candidates and
-        shows the leader; requires tqdm.
+        Whether to show a progress bar with the leader; requires tqdm.
     random_state : int, RandomState instance or None, default=None
         Seed for sampling candidates and for the bootstrap of the survivors.
 
@@ -130,22 +125,20 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     best_rounds_ : int or None
         Number of boosting rounds of the best candidate; None if it has no rounds.
     best_estimator_ : estimator
-        The best candidate, fitted on all rows. Requires `refit`. The `evals_result_` of a
+        The best candidate, fitted on all rows; requires `refit`. The `evals_result_` of a
         `QueryRanker` contains the means after each round.
     cv_results_ : dict of arrays of shape (n_candidates,)
         The columns of ``GridSearchCV``, at the best round of each candidate. ``mean_test_score``
-        is the mean over queries, whereas ``GridSearchCV`` averages the folds. ``n_rounds`` is the
-        number of rounds that each fold was trained, ``best_rounds`` the best number of rounds (-1
-        without rounds), and ``dropped`` is True for candidates that were dropped or whose fit
-        failed, which rank last. Folds that are trained side by side have equal times, which include
-        scoring. For several measures, names end with the measure instead of ``score``.
+        is the mean over queries, not over folds. ``n_rounds`` is the number of rounds that each
+        fold was trained, ``best_rounds`` the best number of rounds (-1 without rounds), and
+        ``dropped`` is True for candidates that were dropped or whose fit failed, which rank last.
+        For several measures, names end with the measure instead of ``score``.
     survivors_ : ndarray of int
         Indices into ``cv_results_["params"]`` of the candidates that may be the best, the highest
         mean first.
     comparison_ : Comparison or None
-        Comparison of the survivors, named "0", "1", … after their indices, with the survivor that
-        has the highest mean, by paired t-tests (without a test for unequal weights). None if there
-        is only one survivor.
+        Comparison of the survivors, named after their indices, with the survivor that has the
+        highest mean, by paired t-tests (without a test for unequal weights); None with one survivor.
     n_rounds_ : int
         Number of boosting rounds trained, summed over candidates and folds, without the refit.
     n_features_in_, classes_, decision_function, predict_proba
@@ -158,12 +151,10 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     After 5, 7, 10, 14, 20, 28, … rounds (5 · 2^(j/2), rounded), a candidate is compared with the
-    leader, which is the best of the candidates before it. All values belong to the best rounds so
-    far. Let b be the candidate's mean, h its mean at half as many rounds, and s the standard error
-    of the per-query differences from the leader. The candidate is hopeless if
-    b + (b - h) + `n_standard_errors` · s is below the leader's mean. It is dropped if it is
-    hopeless at two consecutive comparisons. HistGradientBoostingRegressor is first compared after
-    `n_iter_no_change` rounds, because it trains these rounds at once.
+    best of the candidates before it, the leader. All values belong to the best rounds so far. Let b
+    be the candidate's mean, h its mean at half as many rounds, and s the standard error of the
+    per-query differences from the leader. The candidate is dropped if
+    b + (b - h) + `n_standard_errors` · s is below the leader's mean at two consecutive comparisons.
 
     The survivors are determined from the joint distribution of the candidates' differences, by
     a Gaussian multiplier bootstrap over queries [1]_. `level` does not cover errors of the
@@ -171,7 +162,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     independent, although folds share training data [2]_: the level holds for rankers trained on
     the given data, rather than on new data, and not for strongly skewed differences.
 
-    A copy of the rows per fold is in memory, for one candidate at a time.
+    A copy of the rows per fold is in memory.
 
     References
     ----------
@@ -249,16 +240,12 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n,)
             Grades ≥ 0.
         qid : array-like of shape (n,), optional
-            The query of each row, in any row order. By default, queries are read with the `qid`
-            of a `QueryRanker` in `estimator` or else of a `QueryKFold` or `QueryTimeSeriesSplit`
-            passed as `cv`. Columns of X that only `cv` names are removed before each fit, as in
-            `cross_evaluate`.
+            The query of each row. By default, queries are read as in `cross_evaluate`.
         group : array-like of shape (n_queries,), optional
             Sizes of consecutive queries, in place of `qid`.
         sample_weight : array-like of shape (n,), optional
-            A query's weight in means is the mean over its rows. Queries must have equal weights or
-            weight 0, unless ``level=None``. The estimator's ``fit`` also receives the weights, as
-            in `cross_evaluate`.
+            As in `cross_evaluate`. Queries must have equal weights or weight 0, unless
+            ``level=None``.
 
         Returns
         -------
@@ -268,9 +255,8 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If an argument is invalid, there are no candidates, a parameter is unknown, a query
-            would be split across folds, the first measure is undefined for all test queries, or
-            queries have unequal weights and `level` is not None; raised before any fit.
+            If an argument is invalid, a query would be split across folds, or the first measure is
+            undefined for all test queries; raised before any fit.
         """
         rng = check_random_state(self.random_state)
         measures = as_measures(self.measure)
@@ -435,8 +421,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     ) -> float:
         """Return the mean of the (first) measure over the queries, for the best estimator.
 
-        `X`, `y`, `qid` and `sample_weight` are as for `fit`; the queries are also read from the
-        column or Series that `cv` names.
+        The parameters are as for `fit`.
         """
         check_is_fitted(self, "best_estimator_", msg=WITHOUT_REFIT)
         source, table = QuerySource.of_call(qid, None, self.estimator, self.cv), as_table(X)

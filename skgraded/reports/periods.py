@@ -51,8 +51,7 @@ def compare_periods(
         Summaries with the same measures and systems.
     smallest : float, optional
         The smallest difference that matters, above 0, as a further column. A change matters if its
-        whole interval is above `smallest` or below ``-smallest``, and does not matter if the whole
-        interval is between them; otherwise, the result is inconclusive.
+        whole interval is above `smallest` or below ``-smallest``.
     by : str or list of str, optional
         Attribute `by` of both Summaries. If passed, each segment that occurs in both periods is
         compared.
@@ -82,8 +81,7 @@ def compare_periods(
     ------
     ValueError, TypeError
         If the Summaries have different systems or measures, share a label, have no segments in
-        common, or have queries with unequal weights: with few heavy queries, Welch's test rejects
-        too often.
+        common, or have queries with unequal weights.
 
     Notes
     -----
@@ -236,8 +234,7 @@ def trend(
     Raises
     ------
     ValueError, TypeError
-        If labels are missing, repeated or, as dates, not in chronological order, if systems or
-        measures differ, or if there are too few Summaries.
+        If the Summaries do not meet these conditions.
 
     Notes
     -----
@@ -247,14 +244,13 @@ def trend(
     freedom of s, of which at least 2 are required: without a season, the first three days have no
     limits. This is the prediction interval for the next day, so for independent, normally
     distributed means, a day is outside with probability 0.0027 (Quesenberry 1991), about once per
-    year. With few earlier days, t is large and the limits are wide.
+    year.
 
     The limits are at least three standard errors of the day's mean wide, so that a day with few
     queries is not outside by chance. The same limits are used for the number of queries n, at least
-    3 √n wide, with the same false alarm rate. Days that were outside count for later days, so a
-    lasting change becomes the new usual level; leave out days of a known incident. For logs in
-    which many queries have no relevant document, use ``undefined=nan``, as explained in
-    `compare_periods`.
+    3 √n wide. Days that were outside count for later days, so a lasting change becomes the new
+    usual level; leave out days of a known incident. For logs in which many queries have no relevant
+    document, see `compare_periods`.
 
     References
     ----------

@@ -38,7 +38,7 @@ def evaluate_preferences(
     Parameters
     ----------
     true_pairs : list of tuples, array of shape (n, 2), or frame with two columns
-        Pairs (preferred, other) of items, in any order. Items may be any hashable objects.
+        Pairs (preferred, other) of hashable items, in any order.
     predicted_pairs : mapping
         The prediction for each query: a mapping of items to scores, or pairs in any format that
         `true_pairs` accepts. Queries without true pairs are ignored.
