@@ -18,11 +18,12 @@ Report = TypeVar("Report")
 def read_report(
     text_or_path: str | Path, readers: Mapping[str, Callable[[dict[str, Any]], Report]]
 ) -> Report:
-    """Read a report from a path, or from text that starts with {, with the reader of its kind.
+    """Read a report from a path, or from text that starts with { or is empty.
 
     Every error names the file.
     """
-    is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
+    start = text_or_path.lstrip()[:1] if isinstance(text_or_path, str) else None
+    is_text = start in ("{", "")
     text: Any = text_or_path if is_text else Path(text_or_path).read_bytes()
     source = "The JSON" if is_text else f"{text_or_path}: The JSON"
     try:

@@ -165,10 +165,7 @@ def evaluate(qrels, run):
 
 def write_json(qrels, run):
     for path, content in (("qrels.json", qrels), ("run.json", run)):
-        text = json.dumps(content, default=str)
-        if repr(json.loads(text)) != repr(content):
-            pytest.skip("JSON cannot represent the container")
-        Path(path).write_text(text)
+        Path(path).write_text(json.dumps(content))
 
 
 def read(qrels, run):
@@ -185,6 +182,12 @@ def command(qrels, run):
 
 PAIRS = [(qrels, RUN) for examples in EXAMPLES.values() for qrels in examples]
 PAIRS += [(QRELS, run) for examples in RUN_EXAMPLES.values() for run in examples]
+# Other containers have no JSON.
+OF_JSON = [
+    pair for pair in PAIRS if repr(json.loads(json.dumps(pair, default=str))) == repr([*pair])
+]
+CASES = [(function, *pair) for function in (join, judge, evaluate) for pair in PAIRS]
+CASES += [(function, *pair) for function in (read, command) for pair in OF_JSON]
 
 
 def test_every_container_has_an_example():
@@ -194,12 +197,12 @@ def test_every_container_has_an_example():
         assert names == examples.keys()
 
 
-@pytest.mark.parametrize("function", [join, judge, evaluate, read, command])
-@pytest.mark.parametrize("pair", range(len(PAIRS)))
-def test_every_function_reads_every_container(function, pair, tmp_path, monkeypatch):
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_every_function_reads_every_container(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    function, qrels, run = CASES[case]
     # q1: b and y, of which none is relevant; q2: x and a; the run lacks q3.
-    assert function(*PAIRS[pair]) == pytest.approx((0 + 1 / 2 + 0) / 3)
+    assert function(qrels, run) == pytest.approx((0 + 1 / 2 + 0) / 3)
 
 
 def test_rows_have_the_grades_scores_and_order_of_the_containers():

@@ -39,6 +39,11 @@ def test_files_that_contain_no_report_are_refused(content, message, tmp_path):
         sg.Evaluation.from_json(path)
 
 
+def test_an_empty_text_is_no_path():
+    with pytest.raises(ValueError, match="^The JSON is empty"):
+        sg.Evaluation.from_json("\n")
+
+
 @pytest.mark.parametrize("name", ["Evaluation", "CrossEvaluation", "Comparison", "Summaries"])
 def test_a_missing_field_is_named(name):
     report = small_report(name)
