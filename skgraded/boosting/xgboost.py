@@ -142,7 +142,7 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
         is better, or a list of such pairs for a list of measures. XGBoost records six decimals,
         and ``xgb.cv`` drops the weights from its folds. In distributed training, the value is the
         mean over the queries of all workers, and a query with rows on two workers counts twice.
-        For XGBoost's estimators, which raise a TypeError, use `QueryRanker`.
+        For XGBoost's estimators, use `QueryRanker`.
 
     Raises
     ------

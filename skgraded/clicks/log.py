@@ -59,11 +59,6 @@ class ClickLog:
     ValueError, TypeError
         If a column is invalid, or the rows are not impressions.
 
-    Warns
-    -----
-    UserWarning
-        If two arguments are pandas Series with the same row labels in a different order.
-
     Examples
     --------
     >>> import skgraded as sg
@@ -192,7 +187,7 @@ class ClickLog:
         Raises
         ------
         ValueError, TypeError
-            If an argument is invalid, or a clicked position has no examination.
+            If the input is invalid, or a clicked position has no examination.
 
         References
         ----------
@@ -324,8 +319,7 @@ class ClickLog:
         -----
         UserWarning
             If the limits and p-values are nan, because the log has fewer than 15 clusters, or
-            more than 5 % of the resamples have no examination for a clicked position. Also if
-            scores are pandas Series with the row labels of the log in a different order.
+            more than 5 % of the resamples have no examination for a clicked position.
 
         Notes
         -----

@@ -34,7 +34,7 @@ def make_ranking(
     n_levels : int, default=5
         Number of grades, at least 2: 0, 1, …, ``n_levels - 1``.
     random_state : int, RandomState instance or None, default=None
-        Determines the data; pass an int for reproducible output across calls.
+        Pass an int for reproducible data.
 
     Returns
     -------
@@ -110,8 +110,7 @@ def make_swapped_rankings(
         Number of rankings.
     uniform : bool, default=True
         Whether the numbers of documents with each grade differ by at most one. If False, the grades
-        of all rankings are drawn from one random distribution, with at least two distinct grades;
-        they affect the values of measures, so average over several calls.
+        of all rankings are drawn from one random distribution, with at least two distinct grades.
     random_state : int, RandomState instance or None, default=None
         Determines the rankings. With the same int, the grades for ``uniform=False`` do not depend
         on `n_swaps` and `n_rankings`.

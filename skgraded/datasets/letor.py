@@ -64,8 +64,7 @@ def read_letor(
     Raises
     ------
     ValueError
-        If a line cannot be read, an index exceeds `n_features`, the file contains no row or is
-        truncated, or the sizes in `group` do not fit. The error names the file and the line.
+        If the input is invalid. The error names the file and the line.
 
     Examples
     --------

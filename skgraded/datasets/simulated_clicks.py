@@ -54,7 +54,7 @@ def make_clicks(
     noise : float, default=0.1
         Attractiveness of documents with grade 0, from 0 to 1.
     random_state : int, RandomState instance or None, default=None
-        Determines the sessions; pass an int for reproducible output across calls.
+        Pass an int for reproducible sessions.
 
     Returns
     -------
@@ -62,11 +62,6 @@ def make_clicks(
         One row per impression, ``session``, ``qid``, ``item`` (row of `y_true`), ``position`` (from
         1) and ``clicked`` (0 or 1), and ``examination`` of shape (n_positions,): θ_k. `ClickLog`
         accepts it as `data`.
-
-    Warns
-    -----
-    UserWarning
-        If two arguments are pandas Series with the same row labels in a different order.
 
     References
     ----------

@@ -125,8 +125,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
     Raises
     ------
     ValueError
-        If a line cannot be read, a document has different grades for a query, or the file contains
-        no row or is truncated. The error names the file and the line.
+        If the file is invalid or a document has different grades for a query. The error names the
+        file and the line.
 
     Examples
     --------
@@ -187,8 +187,7 @@ def read_run(
     Raises
     ------
     ValueError
-        As for `read_qrels`; also if a query contains a document twice, a score is NaN, or `third`
-        is passed for other files than a run with three columns and no header.
+        As for `read_qrels`; also if a query contains a document twice.
 
     Warns
     -----

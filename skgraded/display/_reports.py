@@ -155,8 +155,8 @@ class IntervalDisplay(Display):
     ) -> Self:
         """Plot the mean differences of a comparison with their intervals.
 
-        Without a baseline, each row is a pair of systems, the better system by the first measure
-        first. At most 24 pairs are drawn, the largest differences first.
+        Without a baseline, each row is a pair of systems. At most 24 pairs are drawn, the largest
+        differences first.
 
         Parameters
         ----------

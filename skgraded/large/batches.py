@@ -88,7 +88,7 @@ def evaluate_batches(
         measures and, with `sample_weight`, ``weight``. The rows are in any order. After an error,
         the previous file is unchanged.
     progress : bool, default=False
-        Show a progress bar in a terminal or notebook; requires tqdm.
+        Whether to show a progress bar; requires tqdm.
 
     Returns
     -------

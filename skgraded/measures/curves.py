@@ -132,7 +132,7 @@ def cutoff_curve(
     Raises
     ------
     ValueError, TypeError
-        If the input is invalid, a measure has no parameter `k`, or its cut-off is already set.
+        If the input is invalid.
 
     Examples
     --------

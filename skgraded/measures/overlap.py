@@ -40,12 +40,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: Literal["average"] = "
     Raises
     ------
     ValueError, TypeError
-        If lengths differ, a score is NaN, a ranking contains no items, or `p` or `ties` is invalid.
-
-    Warns
-    -----
-    UserWarning
-        If `x` and `y` are pandas Series with the same row labels in a different order.
+        If the input is invalid or a ranking contains no items.
 
     References
     ----------

@@ -96,7 +96,7 @@ def cross_evaluate(
         left out of means), a FitFailedWarning is issued, and `errors` contains the reason; an error
         is raised if all folds fail.
     progress : bool, default=False
-        Whether to show a progress bar on a terminal or in a notebook; requires tqdm.
+        Whether to show a progress bar; requires tqdm.
 
     Returns
     -------

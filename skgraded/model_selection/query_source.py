@@ -127,8 +127,7 @@ class QuerySource:
     def of_estimator(cls, estimator: object, is_before_steps: bool = False) -> Self:
         """Return the source that a ranker, or the ranker in a search or pipeline, specifies.
 
-        With `is_before_steps`, a position in the X that the steps of a pipeline return does not
-        count, because the steps may move columns.
+        With `is_before_steps`, a position in the X that a pipeline returns does not count.
         """
         has_steps = False
         for inner, steps in list_estimators(estimator):

@@ -194,8 +194,6 @@ def compare_judges(
     >>> report = sg.compare_judges(grades, qid=[1, 1, 1, 2, 2, 2, 3, 3])
     >>> report.labels()[["judge", "n_shared", "exact", "bias"]].values.tolist()
     [['model', 8, 0.625, 0.125]]
-    >>> report.confusion("model").loc[2].tolist()   # documents with human grade 2
-    [0, 1, 1]
     """
     level, *_ = check_settings(level, "t", n_resamples, rng)
     choice_validator("weights", ("quadratic", "linear"))(weights)

@@ -91,8 +91,7 @@ def evaluate_runs(
     Warns
     -----
     UserWarning
-        As in `join_run`; also if an NDCG or an AP has another meaning in trec_eval and there are
-        grades above 1.
+        As in `join_run`; also if NDCG or AP has another meaning in trec_eval for these grades.
 
     Examples
     --------

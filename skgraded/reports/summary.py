@@ -204,10 +204,9 @@ class Mergeable(Report):
     def merge(cls, parts: Iterable[Self]) -> Self:
         """Merge reports into one that is bitwise equal to a report on all queries at once.
 
-        The parts may be in any order. The caller must ensure that no two parts share a query,
-        because a Summary does not contain its queries. A ValueError is raised if the systems,
-        measures, `by`, `unjudged_documents` or `is_weighted` differ between parts, or if two parts
-        share a label.
+        The caller must ensure that no two parts share a query, because a Summary does not contain
+        its queries. A ValueError is raised if settings of the parts differ, or if two parts share a
+        label.
         """
         parts = list(parts)
         for i, part in enumerate(parts):
@@ -334,7 +333,7 @@ class Summary(Mergeable):
     Attributes
     ----------
     n_queries : int
-        Number of queries, including those without a value or with weight 0.
+        Number of all queries.
     tallies : dict of str to Tally
         Summary of each measure's values: exact sums, a histogram, and the 20 queries with the
         lowest values.
