@@ -29,7 +29,7 @@ from skgraded.model_selection.folds import (
 )
 from skgraded.model_selection.scorer import ResponseMethod
 from skgraded.reports.evaluating import read_clusters
-from skgraded.reports.evaluation import CrossEvaluation, Tests
+from skgraded.reports.evaluation import CrossEvaluation, FoldValues
 from skgraded.reports.report import concatenate
 from skgraded.stats.paired_samples import means_of_queries
 from skgraded.writing.text import utf8
@@ -250,5 +250,5 @@ def _pool_folds(
         },
         "weights": None if weights is None else weights[tested],
         "clusters": None if cluster is None else cluster[tested],
-        "tests": Tests(position, fold, values) if is_repeated else None,
+        "tests": FoldValues(position, fold, values) if is_repeated else None,
     }

@@ -529,7 +529,7 @@ def _join_ids(arrays: list[np.ndarray]) -> np.ndarray:
 # Cross-validation --------------------------------------------------------------------------------
 
 
-class Tests(NamedTuple):
+class FoldValues(NamedTuple):
     """Per-query results of all folds, with one element each time a query was in a test fold."""
 
     query: np.ndarray  # position of the query in `query_ids`
@@ -553,7 +553,7 @@ class CrossEvaluation(Evaluation):
         Prediction time for the test queries in seconds; nan if the prediction failed.
     errors : list of (str or None), of length n_folds
         Error message for each fold; None if the fold did not fail.
-    tests : Tests or None
+    tests : FoldValues or None
         All tests, if any query was tested more than once. In this case, `per_query` contains the
         mean of each query's values, and `fold` contains the first fold of each query.
     estimators : list of (estimator or None), of length n_folds, or None
@@ -573,7 +573,7 @@ class CrossEvaluation(Evaluation):
     fit_time: np.ndarray
     score_time: np.ndarray
     errors: list[str | None]
-    tests: Tests | None = None
+    tests: FoldValues | None = None
     estimators: list[Any] | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -606,7 +606,7 @@ class CrossEvaluation(Evaluation):
             errors=written["errors"],
             tests=None
             if tests is None
-            else Tests(
+            else FoldValues(
                 read_positions(tests["query"]),
                 read_positions(tests["fold"]),
                 read_arrays(tests["values"]),
@@ -623,7 +623,7 @@ class CrossEvaluation(Evaluation):
             query = new_position[tests.query]
             kept = query >= 0
             values = {name: array[kept] for name, array in tests.values.items()}
-            tests = Tests(query[kept], tests.fold[kept], values)
+            tests = FoldValues(query[kept], tests.fold[kept], values)
         return with_fields(part, fold=self.fold[rows], tests=tests)
 
     def by_fold(self) -> pandas.DataFrame:
@@ -633,7 +633,7 @@ class CrossEvaluation(Evaluation):
         ``fit_time``, ``score_time`` and, if a fold failed, ``error``. These means are not
         independent: folds share most of their training data.
         """
-        tests = self.tests or Tests(np.arange(self.n_queries), self.fold, self.per_query)
+        tests = self.tests or FoldValues(np.arange(self.n_queries), self.fold, self.per_query)
         weights = None if self.weights is None else self.weights[tests.query]
         folds = [np.flatnonzero(tests.fold == fold) for fold in range(len(self.fit_time))]
         columns = {
