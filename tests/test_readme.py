@@ -237,6 +237,8 @@ def test_the_table_does_not_overstate_the_times_of_other_tools():
     names = {"skgraded": "skgraded, measure with qid", "scikit-learn": "scikit-learn, in a loop"}
     measured = {tool: min(times[names.get(tool, tool)]) for tool in TOOLS}
     cells = {tool: float(cell.replace(",", "")) for tool, cell in row("NDCG@10, ns").items()}
-    # Processors differ by up to a factor of 3. On a busy machine, the times of all tools increase.
-    assert measured["skgraded"] < 3 * cells["skgraded"]
-    assert [tool for tool in TOOLS[1:] if measured[tool] < cells[tool] / 3] == []
+    # Ratios of times in one run differ less between processors than times.
+    ratios, stated = (
+        {tool: times[tool] / times["skgraded"] for tool in TOOLS} for times in (measured, cells)
+    )
+    assert [tool for tool in TOOLS if ratios[tool] < stated[tool] / 3] == []
