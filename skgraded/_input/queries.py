@@ -26,6 +26,7 @@ Ids: TypeAlias = Sequence[Any] | np.ndarray | Any  # or an Arrow column of texts
 QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
+NEVER_MISSING = {int, str, np.int64}  # frequent types of ids without missing values
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
@@ -389,8 +390,10 @@ def _number_by_hash(
                 "for composite ids."
             ) from None
         if code is None:
-            if is_missing(query):
-                raise make_missing_id_error(name, row_of(i), query)
             code = numbers_of[query] = len(numbers_of)
         codes[i] = code
+    if not set(map(type, numbers_of)) <= NEVER_MISSING:
+        for code, query in enumerate(numbers_of):
+            if is_missing(query):
+                raise make_missing_id_error(name, row_of(int(np.argmax(codes == code))), query)
     return codes, object_array(list(numbers_of))

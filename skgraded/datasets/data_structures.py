@@ -28,7 +28,7 @@ from skgraded.datasets.text_files import parse_cell
 
 DOCUMENT_TYPES = (Mapping, list, tuple, np.ndarray, set, frozenset)  # for the documents of a query
 RANK = "rank"  # a column of runs that is compared with the scores
-FEW = 100  # a table with more columns whose cells are dicts is not looked for
+FEW = 30  # a table with more columns whose cells are dicts is not looked for
 EXACT = 2**53  # float64 represents integers up to this one
 RATINGS = ("ratings", "judgmentratings")  # keys of the judged documents of a query
 REQUESTS = ("requests", "judgmentratings")  # keys of a list of judged queries
