@@ -34,8 +34,8 @@ def refuse_library(measure: object) -> None:
     """Raise a TypeError if a boosting library calls the measure as its own metric.
 
     XGBoost's estimators call a measure for each query or for all rows, and minimize it. LightGBM
-    and CatBoost copy their settings before they use them, as dicts and lists that may contain the
-    measure. A measure inside another object, such as a metric of the user, is not a setting.
+    and CatBoost first copy their settings, which are dicts and lists that may contain the measure.
+    A measure inside another object, such as a user's metric, is not a setting.
     """
     frame = find_calling_frame(PACKAGE)
     while frame.f_back and frame.f_globals.get("__name__") == "copy":

@@ -18,7 +18,7 @@ _IGNORED = str.maketrans("", "", "_- ")
 
 
 def normalize_name(name: str) -> str:
-    """Return a name as names are compared: without case, underscores, hyphens and spaces."""
+    """Normalize a name for comparison: ignore case, underscores, hyphens and spaces."""
     return name.translate(_IGNORED).casefold()  # casefold unifies the two Unicode characters for μ
 
 

@@ -98,7 +98,7 @@ class _CatBoostAdapter(BoosterAdapter):
         del (
             metric.state,
             metric.add_round,
-        )  # the model refers to the metric; free the validation rows
+        )  # the model keeps the metric: free its validation rows
         return model
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:

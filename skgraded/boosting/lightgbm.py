@@ -283,7 +283,7 @@ def _read_arguments(
     if isinstance(y_pred, Dataset):
         data, preds = y_pred, np.asarray(y_true)
         columns: tuple[Any, Any, Any] = data.get_label(), data.get_group(), data.get_weight()
-    else:  # a list, as passed in a direct call, has no weak references
+    else:  # a list, as passed in a direct call, does not support weak references
         data, preds = np.asarray(y_true), np.asarray(y_pred)
         columns = data, group, weight
     if columns[1] is None:

@@ -69,7 +69,7 @@ EVALUATE: dict[str, dict[str, Any]] = {
         "type": float,
         "metavar": "GRADE",
         "help": "lowest relevant grade, as in trec_eval, of each measure that has the parameter "
-        "threshold and does not state it (default: every grade above 0 is relevant)",
+        "threshold, unless its name sets it (default: every grade above 0 is relevant)",
     },
     "-c --complete": {
         "action": "store_true",

@@ -27,7 +27,7 @@ from skgraded.datasets.entries import Entries, make_empty_run, name_rows
 from skgraded.datasets.text_files import parse_cell
 
 DOCUMENT_TYPES = (Mapping, list, tuple, np.ndarray, set, frozenset)  # for the documents of a query
-RANK = "rank"  # a column of runs that is compared with the scores
+RANK = "rank"  # the rank column of a run, which is compared with its scores
 FEW = 30  # a table with more columns whose cells are dicts is not looked for
 EXACT = 2**53  # float64 represents integers up to this one
 RATINGS = ("ratings", "judgmentratings")  # keys of the judged documents of a query
@@ -56,7 +56,7 @@ def read_entries(
 
 
 def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
-    """Convert qrels or a run to unchecked Entries; `lines` are those of the items of a list."""
+    """Convert qrels or a run to unchecked Entries; `lines` are the line numbers of list items."""
     if isinstance(source, Iterator):
         source = list(source)
     if hasattr(source, "collect") or hasattr(source, "compute"):
@@ -301,7 +301,7 @@ def _split_pairs(pairs: Iterable[Any], side: str) -> tuple[list[Any], list[Any]]
 
 
 def _split_ids(ids: Any, side: str) -> tuple[list[Any], list[int]]:
-    """Return ids with grade 1 or, for a run, with the scores of their ranks, -1, -2, …."""
+    """Return ids with grade 1 or, for a run, with the scores -1, -2, … in ranked order."""
     ids = list(ids)
     return ids, [1] * len(ids) if side == "qrels" else list(range(-1, -1 - len(ids), -1))
 

@@ -13,7 +13,7 @@ from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, object_array, plain, plain_list
 
 PIECE = 1 << 14  # approximate number of rows per piece; a piece fits in the CPU cache
-FEW = 1000  # up to this number of values, a dict is faster than an index of pandas
+FEW = 1000  # up to this number of values, a dict is faster than a pandas Index
 
 
 @dataclass(frozen=True)

@@ -299,7 +299,7 @@ def _number_ids(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
 class Joined:
     """A run joined with judgments; the order of the rows is documented in `join_run`."""
 
-    rows: np.ndarray  # row positions in the table that contains the run and then the judgments
+    rows: np.ndarray  # row positions in the concatenation of the run and the judgments
     grade: np.ndarray
     score: np.ndarray
     sizes: np.ndarray  # number of rows per judged query; 0 for queries that are left out

@@ -148,7 +148,7 @@ def _parse(text: bytes, first: int, with_query: bool) -> tuple[Any, ...]:
     # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
 
-    lines, queries, documents = [], [], []  # a list of tuples would start garbage collections
+    lines, queries, documents = [], [], []  # a list of tuples would trigger garbage collections
     for number, line in enumerate(text.split(b"\n"), first):
         ids = _parse_ids(line, with_query)
         if ids is not None:

@@ -78,7 +78,7 @@ THREE = {  # keyed by the content of the third column; None if it is not known y
         ("query", "rank or score"),
     ),
 }
-# Rules for the numbers of some columns; those of the others must not be NaN.
+# Rules for numbers in some columns; numbers in all other columns must not be NaN.
 RULES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     "grade": ("a finite number", np.isfinite),
     "rank": (

@@ -44,7 +44,7 @@ from skgraded.reports.system_summaries import Summaries
 # Columns of validated tables and of Measured; each column of segments is called "by 'name'".
 GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "qid", "weight", "document", "score"
 SEGMENT, PLACE, N_DROPPED = "by {!r}", "place", "n_dropped"
-ID = re.compile("qid|document|by ")  # the columns of ids, whose types must not differ
+ID = re.compile("qid|document|by ")  # id columns, whose types must not differ between parts
 
 FOR_MISSING = {  # advice on missing values, keyed by argument
     "qid": "fill in the missing ids",

@@ -78,7 +78,7 @@ def _open_stream(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
         if frame.implementation.is_polars():
             return lazy.collect_batches(chunk_size=n_rows, engine="streaming")
         if frame.implementation.is_duckdb():
-            # DuckDB 1 holds all rows of a C stream in memory; DuckDB 2 deprecates the earlier name.
+            # DuckDB 1 holds a whole C stream in memory; DuckDB 2 deprecates fetch_arrow_reader.
             is_new = hasattr(lazy, "to_arrow_reader")
             source = (lazy.to_arrow_reader if is_new else lazy.fetch_arrow_reader)(n_rows)
     if hasattr(source, "scanner"):  # a pyarrow Dataset
@@ -262,7 +262,7 @@ def read_folder_names(path: str) -> FolderColumns:
 def _add_folder_columns(
     batch: pa.Table | pa.RecordBatch, folders: FolderColumns, job: Job, path: str
 ) -> pa.Table:
-    """Add the required columns of the folder names, or compare them with those in the file."""
+    """Add required columns from the folder names; if the file has them, compare the values."""
     table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
     for name in job.columns:
         if name not in table.column_names:

@@ -144,7 +144,7 @@ class Scores:
         return v in self.items and w in self.items and self.items[v] > self.items[w]
 
     def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
-        """Yield the items with higher and with lower scores than each item, if it has a score."""
+        """Yield, for each item with a score, the items with higher and with lower scores."""
         has_score = np.fromiter((v in self.items for v in items), bool, len(items))
         scores = object_array([self.items[v] for v in items if v in self.items])
         place = np.zeros(len(items), np.intp)  # by descending score
@@ -197,7 +197,7 @@ class PairCounts(NamedTuple):
 def count_stated_pairs(
     truth: StatedPairs, prediction: StatedPairs | Scores, items: Container[Hashable]
 ) -> PairCounts:
-    """Count each stated pair of two of the items once, as if the pairs had no items in common."""
+    """Count each stated pair whose items are in `items` once, as if pairs shared no items."""
     pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
     agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)
     disagree = np.array([prediction.prefers(w, v) for v, w in pairs], int)

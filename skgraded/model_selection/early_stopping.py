@@ -182,7 +182,7 @@ def check_arguments(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Check the settings; return the arguments for the estimator and those for validation.
 
-    A validation set in the form of LightGBM, in `fit_params`, is one of the latter.
+    A validation set that `fit_params` contains in LightGBM's form becomes a validation argument.
     """
     if "eval_X" in fit_params:
         raise TypeError(

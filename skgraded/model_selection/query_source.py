@@ -342,7 +342,7 @@ def list_named_columns(estimator: Any) -> list[Key]:
                 scorers = value.values() if isinstance(value, dict) else [value]
                 queries = [getattr(scorer, "_queries", None) for scorer in scorers]
                 named += [each.source for each in queries if isinstance(each, QuerySource)]
-            case "transformers":  # positions in a ColumnTransformer refer to what it receives
+            case "transformers":  # positions in a ColumnTransformer refer to its own input
                 names = [np.ravel(np.asarray(columns, object)) for *_, columns in value]
                 named += [key for each in names for key in each if isinstance(key, str)]
     return [key for key in named if is_key(key)]

@@ -93,7 +93,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         queries are
 
         - if True, the queries passed to `fit` as `X_val` or, without it, a random
-          `validation_fraction` of the training queries. Fewer than 50 of them issue a UserWarning;
+          `validation_fraction` of the training queries. Fewer than 50 validation queries
+          cause a UserWarning;
         - if an int k ≥ 2, all queries, in k random folds: one fit per fold holds out its queries,
           and all fits stop when the mean over all queries no longer improves. The ranker is then
           fitted on all queries for the best number of rounds;

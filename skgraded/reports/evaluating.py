@@ -235,7 +235,7 @@ def distinct_documents(
     weights: np.ndarray | None,
     duplicates: str,
 ) -> np.ndarray | None:
-    """Return the rows without repeated documents of a query, or None; see `find_distinct_rows`."""
+    """Return the rows except repeated documents, or None for all rows; see `find_distinct_rows`."""
     layout = layout_of(judgments)
     values = {"y_true": layout.grades} | {
         "y_score" if len(systems) == 1 else f"y_score {name!r}": scores

@@ -22,7 +22,7 @@ CHECK_MAX_LOSS = number_validator("max_loss", 0)
 def tabulate_outcomes(comparison: Comparison, max_loss: float) -> Rows:
     """Return the columns of `Comparison.outcomes`, the ``segment``, and ``n_needed``.
 
-    ``n_needed`` is the number of queries that would decide if differences stay as they are, or nan.
+    ``n_needed`` is the smallest number of queries with an outcome, all else equal, or nan.
     """
     if comparison.baseline is None:
         raise ValueError("outcomes requires a baseline: call compare with baseline=.")

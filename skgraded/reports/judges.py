@@ -387,7 +387,7 @@ def _compare_systems(
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}
     boards = {}
 
-    @cache  # several judges may share the same queries with the truth
+    @cache  # several judges may have the same queries in common with the truth
     def compare_under(name: str, are_shared: bytes) -> Comparison:
         is_row = np.frombuffer(are_shared, dtype=bool)[query]
         judgments = Judgments(grades[name][is_row], qid=query[is_row])

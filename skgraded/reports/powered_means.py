@@ -220,7 +220,7 @@ def _samples(
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return the human values, and the judge's values for the same queries and for others.
 
-    The two Evaluations, of people and of the judge, are keyed by the names of the arguments.
+    `evaluations` contains the Evaluations of people and of the judge, keyed by argument name.
     """
     for name, evaluation in evaluations.items():
         check_kind(evaluation, Evaluation, name)

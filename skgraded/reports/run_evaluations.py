@@ -76,7 +76,7 @@ def evaluate_runs(
         "P" stand for all its cut-offs; and ties are ordered as with ``ties="trec"``.
     threshold : float, optional
         The lowest relevant grade, as trec_eval's ``-l``, of each measure that has the parameter
-        `threshold` and does not state it.
+        `threshold`, unless the measure sets it.
 
     Returns
     -------

@@ -225,7 +225,7 @@ def _wilcoxon(differences: np.ndarray, _: np.ndarray | None) -> float:
     if not is_exact:
         z = (above - total / 2) / (np.sqrt(np.square(ranks).sum()) / 2)
         return float(2 * ndtr(-abs(z)))
-    share = np.zeros(int(total) + 1)  # shares of all sign flips, by the sum of the ranks above 0
+    share = np.zeros(int(total) + 1)  # share[s]: share of sign flips whose positive ranks sum to s
     share[0] = 1.0
     for rank in map(int, ranks[ranks > 0]):
         share[rank:] += share[:-rank]
