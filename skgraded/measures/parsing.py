@@ -101,7 +101,7 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     if len(parts := expand_name(text, names)) > 1:
         raise ValueError(
             f"{text} is a list of measures: pass it where a list is accepted, such as measures=, "
-            f"or choose one, such as {parts[1]}."
+            f"or choose one, such as {parts[0]}."
         )
     text = str(parts[0])
     if normalize_name(text) in ABSENT:

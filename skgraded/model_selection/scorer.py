@@ -112,7 +112,7 @@ class RankingScorer:
     def __init__(self, measure: Scored, qid: Source, response_method: ResponseMethod) -> None:
         self._queries = QuerySource(qid)
         self._measures = name_measures(measure)
-        self._is_single = isinstance(measure, (str, Measure))
+        self._is_single = isinstance(measure, (str, Measure)) and len(self._measures) == 1
         self._response_method = check_response_method(response_method)
         self._request = MetadataRequest(owner=repr(self))
         # With alias=None, a search raises an error if it receives weights that no object requests.

@@ -84,6 +84,8 @@ def test_a_list_of_measures_gives_a_dict_of_floats_from_one_prediction():
     assert all(type(score) is float for score in scores.values())
     assert model.n_calls == 1
     assert sg.make_ranking_scorer(["rr"])(model, X, GRADES, qid=QID) == {"RR": EXPECTED_RR}
+    text = sg.make_ranking_scorer("rr, p@1")(model, X, GRADES, qid=QID)
+    assert text == {"RR": EXPECTED_RR, "Precision@1": (0 + 1) / 2}
     single = sg.make_ranking_scorer(sg.RR())
     assert type(single(model, X, GRADES, qid=QID)) is float and single.names == ["RR"]
 
