@@ -97,7 +97,7 @@ def test_names_of_trec_eval_have_its_meaning(text, name):
     assert sg.measure(text, names="trec_eval").name == name
 
 
-@pytest.mark.parametrize(("text", "example"), [("P", "P_10"), ("ndcg_cut", "ndcg_cut_10")])
+@pytest.mark.parametrize(("text", "example"), [("P", "P_5"), ("ndcg_cut", "ndcg_cut_5")])
 def test_names_of_several_measures_of_trec_eval_are_refused(text, example):
     with pytest.raises(ValueError, match=f"{text} is a list of measures: .* as {example}"):
         sg.measure(text, names="trec_eval")
