@@ -313,7 +313,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
 
 
 def _with_implied(args: Namespace) -> Namespace:
-    """Return the options with those that they imply, the measures, and the systems in the files."""
+    """Return the options, including implied options, the measures, and the systems in the files."""
     names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
     implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}
@@ -364,7 +364,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
 
 def _write(text: str, args: Namespace) -> None:
     """Write the text to the file specified by --output, or to standard output."""
-    # On a terminal, control characters of ids could change its state.
+    # Control characters in ids could change the state of a terminal.
     is_unchanged = args.format in ("csv", "html") and (args.output or not sys.stdout.isatty())
     text = (utf8 if is_unchanged else escape_unprintable)(text.rstrip("\n") + "\n")
     if args.output is not None:

@@ -66,7 +66,7 @@ def _parse_column(text: str, name: Sequence[str], args: Namespace) -> MeasureCol
 
 
 def _select_means(columns: Sequence[MeasureColumn]) -> list[MeasureColumn]:
-    """Return the columns that contain means; warn about the others."""
+    """Return the columns that contain means; warn about other columns."""
     means = [column for column in columns if column.kind == "mean"]
     others = ", ".join(
         f"{column.name} ({column.kind})" for column in columns if column not in means

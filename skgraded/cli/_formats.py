@@ -116,7 +116,7 @@ def _write_means(report: Means, systems: Systems, args: Namespace) -> str:
     if args.by is not None and not isinstance(report, dict):
         table = report._shown()
     else:
-        # The highest value of the first measure that is no total comes first.
+        # The highest value of the first measure that is not a total comes first.
         first = min(args.columns, key=lambda column: column.kind == "total").name
         values = [
             summarize_columns(of_system, args.columns)[first] for of_system in systems.values()

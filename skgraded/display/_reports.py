@@ -30,7 +30,7 @@ MARKERS = "os^Dv*Pph8"
 
 
 def check_comparison(comparison: Comparison) -> None:
-    """Refuse other objects, and segments, whose rows a plot could not distinguish."""
+    """Raise an error for other objects, and for segments, which a plot could not distinguish."""
     check_kind(comparison, Comparison, "comparison")
     if comparison.segments is not None:
         raise ValueError("comparison must not have segments: call compare without by=.")

@@ -17,7 +17,7 @@ from skgraded.reports.system_summaries import Summaries
 # These constants affect speed and memory usage, but never the results.
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed
 MIN_QUERIES = 2**16  # queries that are summed at once
-MIN_QUERIES_OF_SEGMENTS = 2**19  # the same with segments, whose many sums take long
+MIN_QUERIES_OF_SEGMENTS = 2**19  # the same with segments, which require many sums
 
 
 @suggest_arguments

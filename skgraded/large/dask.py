@@ -66,7 +66,7 @@ def evaluate(
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
         The measures to compute.
     sample_weight : str, optional
-        Column of weights; the weight of a query is the mean weight of its rows.
+        Column of row weights.
     partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
         How the rows are arranged: in any order, contiguous for each query, or with whole queries in
         each partition.

@@ -58,7 +58,7 @@ class Job:
     @cached_property
     def columns(self) -> dict[str, str]:
         """The arguments, keyed by the names of their columns."""
-        names = dict.fromkeys([self.y_true, *self.y_score], "")  # their order, for messages
+        names = dict.fromkeys([self.y_true, *self.y_score], "")  # the order of columns in messages
         return names | {name: argument for argument, name in self.arguments}
 
     @property

@@ -228,7 +228,7 @@ def evaluate_parts(
     n_rows: int = 0,
     show: Advance = show_nothing,
 ) -> Iterator[Item]:
-    """Validate pairs (name, part), evaluate queries, and yield their values and all other rows.
+    """Validate pairs (name, part), evaluate queries, and yield their values and the other rows.
 
     The rows belong to queries that may continue in other parts: for "shuffle", all queries; for
     "clustered", the first and the last query of a part, after small parts are combined up to

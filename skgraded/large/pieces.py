@@ -79,7 +79,10 @@ def _write_piece(
 
 
 def read_piece(buffer: pa.Buffer) -> Any:
-    """Return what `_write_piece` wrote, or raise it; only pickles begin with `pickle.PROTO`."""
+    """Return the item that `_write_piece` wrote, or raise the error.
+
+    Only pickles begin with `pickle.PROTO`.
+    """
     if bytes(buffer[:1]) == pickle.PROTO:
         item = pickle.loads(buffer)
         if isinstance(item, Exception):

@@ -168,7 +168,7 @@ def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
 
 
 def _require_columns(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
-    """Return the required columns that a file contains; the others must be in folder names."""
+    """Return the required columns that a file contains; other columns must be in folder names."""
     only_folders = [name for name in folders if name not in names]
     refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
     return [name for name in job.columns if name not in only_folders]
@@ -200,7 +200,7 @@ def _stream_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) ->
 def _stream_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
     """Read query ids, segments and document ids as text, and the other columns as float64.
 
-    From the first block with a score that float64 may round, scores are read as `_parse_integers`.
+    From the first block with a score that float64 may round, `_parse_integers` reads the scores.
     """
     with closing(read_blocks(path, path)) as parts:
         header = read_header(parts, path)

@@ -76,7 +76,7 @@ def evaluate(
         Number of partitions of the shuffled rows; by default ``spark.sql.shuffle.partitions``. Each
         partition must fit in the memory of one Python worker. Only used with "shuffle".
     sample_weight : str, optional
-        Column of weights; the weight of a query is the mean weight of its rows.
+        Column of row weights.
     partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
         How the rows are arranged: in any order, contiguous for each query, or with whole queries in
         each partition.

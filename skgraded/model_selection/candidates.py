@@ -78,8 +78,8 @@ class CandidateRounds(StoppingState):
 
     A candidate is dropped if it cannot reach the mean `to_reach`; `leader` contains the values of
     the leader on all tests. `splits` contains boolean masks of the training rows and the test rows
-    of each fold. After the training it is empty, and a `QueryRanker` is then fitted on all rows for
-    the best number of rounds.
+    of each fold. After the training, `splits` is empty, and a `QueryRanker` is then fitted on all
+    rows for the best number of rounds.
     """
 
     def __init__(

@@ -92,9 +92,9 @@ def cross_evaluate(
     return_estimator : bool, default=False
         Whether to keep the fitted clones as `estimators`.
     error_score : "raise" or float, default="raise"
-        If "raise", the error of a fold is raised. If a float, its queries get this value (nan is
-        left out of means), a FitFailedWarning is issued, and `errors` contains the reason; an error
-        is raised if all folds fail.
+        If "raise", the error of a fold is raised. If a float, the queries of the fold get this
+        value (nan is left out of means), a FitFailedWarning is issued, and `errors` contains the
+        reason. An error is raised if all folds fail.
     progress : bool, default=False
         Whether to show a progress bar; requires tqdm.
 

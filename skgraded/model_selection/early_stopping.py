@@ -23,7 +23,7 @@ from skgraded.model_selection.rounds import JointRounds
 if TYPE_CHECKING:
     from skgraded.model_selection.ranker import QueryRanker
 
-MANY_FOLDS = 20  # more folds than this trigger a warning: other libraries count rounds
+MANY_FOLDS = 20  # more folds trigger a warning: in other libraries, the number counts rounds
 FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
 
 
@@ -180,7 +180,7 @@ def _find_rows(
 def check_arguments(
     ranker: QueryRanker, adapter: Adapter, fit_params: dict[str, Any], validation: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Check the settings; return the arguments for the estimator and those for validation.
+    """Check the settings; return the arguments for the estimator and for validation.
 
     A validation set that `fit_params` contains in LightGBM's form becomes a validation argument.
     """

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Splitter(Protocol):
-    """A cross-validation splitter of scikit-learn, or one with the same methods."""
+    """A cross-validation splitter of scikit-learn, or an object with the same methods."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]:
         """Return the positions of training and test rows in each split."""
@@ -236,7 +236,7 @@ def _find_requests(estimator: Estimator) -> set[str]:
     """Return the metadata among `qid` and weights that ``fit`` of an estimator should receive.
 
     Weights need no request, but a request that is set decides. Pipelines and searches pass on only
-    what is requested.
+    requested metadata.
     """
     requested, accepts_weights = set(), True
     if hasattr(estimator, "get_metadata_routing"):  # CatBoost's estimators have none

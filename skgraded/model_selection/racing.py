@@ -55,7 +55,7 @@ from skgraded.writing import tables
 if TYPE_CHECKING:
     import pandas
 
-# Attributes of a fitted search that are those of its best estimator
+# Attributes that a fitted search takes from its best estimator
 OF_BEST_ESTIMATOR = (
     "classes_",
     "decision_function",
@@ -86,18 +86,19 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         Parameter names with lists of values or scipy distributions, as in ``RandomizedSearchCV``.
     n_iter : int, optional
         Number of candidates to sample. If None, the candidates are all combinations of the values,
-        all of which must then be lists.
+        which must then be in lists.
     measure : Measure, str, or a list of them, default="ndcng@10"
         The measure, which replaces the `measure` of a `QueryRanker` during the search. In a list,
         the first measure decides.
     cv : int, scikit-learn splitter or list of splits, default=5
         Folds that keep queries whole, as in `cross_evaluate`.
     n_standard_errors : float, default=1.0
-        How cautiously candidates are dropped; see Notes. With ``numpy.inf``, none is dropped.
+        How cautiously candidates are dropped; see Notes. With ``numpy.inf``, no candidate is
+        dropped.
     level : float or None, default=0.95
-        Probability that, of the candidates that were not dropped, the one with the highest expected
-        value is among the survivors, for ``margin=0``. If None, all these candidates survive, and
-        queries may have unequal weights.
+        Probability, for ``margin=0``, that the survivors include the best of the candidates that
+        were not dropped: the candidate with the highest expected value. If None, all candidates
+        that were not dropped survive, and queries may have unequal weights.
     margin : float, default=0.0
         Difference, in units of the measure, that does not matter: a candidate survives only if it
         can be better than the leader by more than this. With `prefer`, instead, a candidate is
@@ -129,20 +130,20 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         `QueryRanker` contains the means after each round.
     cv_results_ : dict of arrays of shape (n_candidates,)
         The columns of ``GridSearchCV``, at the best round of each candidate. ``mean_test_score``
-        is the mean over queries, not over folds. ``n_rounds`` is the number of rounds that each
-        fold was trained, ``best_rounds`` the best number of rounds (-1 without rounds), and
-        ``dropped`` is True for candidates that were dropped or whose fit failed, which rank last.
-        For several measures, names end with the measure instead of ``score``.
+        is the mean over queries, not over folds. ``n_rounds`` is the number of rounds trained on
+        each fold, and ``best_rounds`` is the best number of rounds (-1 without rounds). ``dropped``
+        is True for candidates that were dropped or whose fit failed; these rank last. For several
+        measures, names end with the measure instead of ``score``.
     survivors_ : ndarray of int
         Indices into ``cv_results_["params"]`` of the candidates that may be the best, the highest
         mean first.
     comparison_ : Comparison or None
         Comparison of the survivors, named after their indices, with the survivor that has the
-        highest mean, by paired t-tests (without a test for unequal weights); None with one survivor.
+        highest mean: paired t-tests, or no test for unequal weights. None with one survivor.
     n_rounds_ : int
         Number of boosting rounds trained, summed over candidates and folds, without the refit.
     n_features_in_, classes_, decision_function, predict_proba
-        Those of `best_estimator_`, if it has them.
+        As in `best_estimator_`, if it has them.
 
     See Also
     --------
@@ -162,7 +163,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     independent, although folds share training data [2]_: the level holds for rankers trained on
     the given data, rather than on new data, and not for strongly skewed differences.
 
-    A copy of the rows per fold is in memory.
+    Each fold keeps a copy of the rows in memory.
 
     References
     ----------
@@ -444,9 +445,9 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Return one row per candidate, in the order of ``cv_results_["params"]``.
 
         The columns are the parameters, ``mean``, ``n_rounds``, ``best_rounds``, ``dropped``,
-        ``difference`` (from the candidate with the highest mean of those that were not dropped),
-        ``ci_low`` and ``ci_high`` (its simultaneous interval, by which the candidate survives or
-        not; nan if it was dropped or ``level=None``) and ``survives``.
+        ``difference`` (from the candidate with the highest mean that was not dropped),
+        ``ci_low`` and ``ci_high`` (the simultaneous interval that decides whether the candidate
+        survives; nan if it was dropped or ``level=None``) and ``survives``.
         """
         check_is_fitted(self, "cv_results_")
         parameters = {
@@ -494,7 +495,7 @@ def _report_errors(results: list[CandidateResult], candidates: list[dict[str, An
 def _table_of_results(
     folds: SearchFolds, results: list[CandidateResult], candidates: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return `cv_results_`: the columns of GridSearchCV, and those in OF_TRAINING."""
+    """Return `cv_results_`: the columns of GridSearchCV, and the columns in OF_TRAINING."""
     table: dict[str, Any] = {}
     times = np.ma.masked_invalid([result.times for result in results])
     for i, name in enumerate(("fit_time", "score_time")):

@@ -99,12 +99,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
           and all fits stop when the mean over all queries no longer improves. The ranker is then
           fitted on all queries for the best number of rounds;
         - if a splitter, the queries in the test rows of its last split, such as the latest queries
-          with ``QueryTimeSeriesSplit(time="day", qid="session")``. It receives the queries as
-          groups and must keep them whole. `estimator` does not receive the columns of queries and
-          times that it names, unless a ColumnTransformer in `estimator` names them. Rows outside
-          this split are used only with `refit`.
+          with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter receives the
+          queries as groups and must keep them whole. `estimator` does not receive the columns of
+          queries and times that the splitter names, unless a ColumnTransformer in `estimator` names
+          them. Rows outside this split are used only with `refit`.
     validation_fraction : float, default=0.1
-        The fraction in (0, 1) of queries to hold out if `early_stopping` is True, at least one.
+        The fraction of queries, in (0, 1), to hold out if `early_stopping` is True; at least one
+        query.
     measure : Measure, str, or a list of them, default="ndcng@10"
         The measure that `score` computes and that early stopping maximizes on the validation
         queries. In a list, the first measure decides when to stop.

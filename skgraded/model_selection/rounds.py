@@ -18,8 +18,8 @@ class JointRounds:
     """Trains on several folds, and passes the scores of each round to one `state`, a StoppingState.
 
     The judgments of the state contain the validation rows of all folds. The folds are trained in
-    threads that wait for each other after each round. As many folds as joblib's `n_jobs` are
-    trained at a time, or as many as `state.n_jobs`; the result does not depend on this number.
+    threads that wait for each other after each round. joblib's `n_jobs` or `state.n_jobs` sets how
+    many folds are trained at a time; the result does not depend on this number.
     """
 
     def __init__(self, state: StoppingState, n_folds: int) -> None:

@@ -61,14 +61,14 @@ def make_ranking_scorer(
     Parameters
     ----------
     measure : Measure, str, a list of them, or a mapping of names to them
-        The measures to compute. With a list, the scorer returns a dict of scores by measure name;
-        with a mapping, by the names of the mapping. The `refit` of a search must be one of the
-        scorer's `names`, which scikit-learn checks only after all fits.
+        The measures to compute. With a list, the scorer returns a dict of scores keyed by measure
+        name; with a mapping, by the names in the mapping. The `refit` of a search must be one of
+        the scorer's `names`, which scikit-learn checks only after all fits.
     qid : str, int or pandas Series, optional
         The source of the query ids, as in `QueryRanker`. If None, the scorer uses the `qid` of the
-        `QueryRanker`, alone or at the end of a pipeline, or metadata routing, ``search.fit(X, y,
-        qid=qid)``; it requests `qid` by default. Columns are read from the X that the user passes
-        to a pipeline, where a position in `QueryRanker` is not used. Incomplete queries are
+        `QueryRanker`, alone or at the end of a pipeline, or metadata routing: ``search.fit(X, y,
+        qid=qid)``. The scorer requests `qid` by default. Columns are read from the X that the user
+        passes to a pipeline, where a position in `QueryRanker` is not used. Incomplete queries are
         detected if a Series contains exactly the rows of all queries.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores; with a list, the first method that the
@@ -210,7 +210,7 @@ def judge_scored_rows(
     group: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Judgments:
-    """Return the judgments of rows to score; warn if their queries are split or those of the fit.
+    """Return the judgments of rows to score; warn if queries are split or were seen during fit.
 
     The queries are in the X of the user, or passed as `qid` or `group`. ``Pipeline.score`` passes only
     the table that its steps return, in which the query ids may be encoded.

@@ -134,8 +134,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         Number of splits, at least 2.
     time : str, int or pandas Series
         The time of each row, such as a day: a number, a date, or text in ISO 8601, such as
-        "2026-11-28". All rows of a query must have the same time. Specified in the same way as
-        `qid`.
+        "2026-11-28". All rows of a query must have the same time. The time is specified in the same
+        way as `qid`.
     qid : str, int or pandas Series
         The query of each row, as for `QueryKFold`.
     gap : int, default=0

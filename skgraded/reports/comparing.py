@@ -66,7 +66,7 @@ def compare(
     correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
         Correction for the number of tests in a family; "fdr_bh" controls the false discovery rate.
     family : {"all", "measure"}, default="all"
-        The tests that one correction covers, in all segments: all tests, or those of one measure.
+        The tests that one correction covers, in all segments: all tests, or each measure's tests.
     level : float, default=0.95
         Confidence level of the intervals. Two systems differ significantly if ``p_adjusted`` ≤
         1 - level.
@@ -115,8 +115,8 @@ def compare(
     Notes
     -----
     The n = ``n_defined`` per-query differences d have the mean d̄ and the standard deviation s with
-    the divisor n - 1. A difference is 0 if the values differ by at most 5e-13 times the larger one
-    or the mean size of the row's values.
+    the divisor n - 1. A difference is 0 if the values differ by at most 5e-13 times the larger
+    value or the mean size of the row's values.
 
     - "randomization" is Fisher's test [1]_: p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1, over
       all sign flips or, if they exceed `n_resamples`, over random flips and the observed signs.
@@ -250,7 +250,7 @@ def _number_segments(
 ) -> tuple[list[Any], np.ndarray]:
     """Return the segments in order of first appearance, and the number of each query's segment.
 
-    An array `by` has the order of the first system; `first` contains its positions of the queries.
+    An array `by` has the query order of the first system; `first` contains positions in that order.
     """
     ids = next(iter(evaluations.values())).query_ids
     names, positions = zip(*segments_of(ids, by, are_compared=True), strict=True)
@@ -262,7 +262,7 @@ def _number_segments(
 
 
 def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
-    """Warn about systems whose folds differ from those of the first cross-evaluated system.
+    """Warn about systems with other folds than the first cross-evaluated system.
 
     Such systems were trained on different queries, which affects the differences in their values.
     """

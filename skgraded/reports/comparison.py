@@ -41,9 +41,9 @@ class Comparison(Report):
     ----------
     systems, measures : list of str
     rows : dict of str to ndarray
-        Columns of the table: those of `to_frame`, and whether each difference ``is_significant``,
-        whether one system is significantly better (``has_winner``; false if a significant test of
-        ranks favors the lower mean), and whether p-values are only upper bounds (``p_is_bound``).
+        The columns of `to_frame`, and three columns of bool: ``is_significant``; ``has_winner``,
+        whether one system is significantly better (false if a significant test of ranks favors the
+        lower mean); and ``p_is_bound``, whether the p-value is only an upper bound.
     baseline, test, correction, family, level, n_resamples
         As in `compare`; `test` is not "auto", and `n_resamples` is None only if the test draws no
         resamples.
@@ -56,16 +56,17 @@ class Comparison(Report):
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_ids : ndarray of shape (n_queries,), or None
-        Query ids in the common order of the systems or, without one, sorted; None, as the next two
-        fields, for Summaries.
+        Query ids in the common order of the systems, or sorted if the orders differ. For Summaries,
+        this and the next two fields are None.
     per_query : dict of str to ndarray of shape (n_systems, n_queries), or None
         Per-query values, keyed by measure name.
     weights : ndarray of shape (n_queries,), or None
         Weights of the queries in means and intervals.
     means : dict of str to ndarray
-        Columns of a table of the systems' means over their own queries, with one row per segment,
-        measure and system. ``ci_low`` and ``ci_high`` are Student's t interval with the confidence
-        `level`. A system ``lacks_values`` if it has no value for a query of another system.
+        Columns of a table with one row per segment, measure and system; each mean is over all
+        queries of the system. ``ci_low`` and ``ci_high`` are Student's t interval with the
+        confidence `level`. A system ``lacks_values`` if it has no value for a query of another
+        system.
     judged : dict of str to ndarray of shape (n_systems,), or None
         Mean of `Evaluation.judged` for each system; None if every document is judged.
     n_unanswered : list of int, or None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 BETTER, WORSE = "▲", "▼"
 PAIR = ("system", "baseline")  # columns with the names of a pair
 HEADING = ("measure", "segment")  # columns with equal values in all rows below a heading
-LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # of a leader against another system
+LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # leader against another system
     "significantly better than",
     "not significantly better than",
     "not tested against",
@@ -177,8 +177,8 @@ class Leaderboard(Table):
     ----------
     rows : dict of str to ndarray
         Columns of `Comparison.means`, and whether each mean ``is_best``, its ``mark`` for
-        significant differences, and the limits of its rank; the best system by the first measure is
-        the first row of each measure and segment.
+        significant differences, and the limits of its rank. In each measure and segment, the best
+        system by the first measure is in the first row.
     letters : dict of str to str
         Letters that identify the systems in marks, in the order of the rows.
     baseline : str or None
@@ -204,8 +204,8 @@ class Leaderboard(Table):
 
         The pandas.DataFrame has the columns ``segment`` (with `by`), ``system``, ``measure``,
         ``mean``, ``rank_low`` (1 plus the number of significantly better systems) and ``rank_high``
-        (the number of systems minus the number of significantly worse ones). The ranks contain all
-        true ranks together with the probability `level` only after the corrections "holm" and
+        (the number of systems minus the number of significantly worse systems). The ranks contain
+        all true ranks together with the probability `level` only after the corrections "holm" and
         "bonferroni". They are nan with a baseline and without a test.
         """
         names = ["segment", "system", "measure", "mean", "rank_low", "rank_high"]

@@ -325,7 +325,7 @@ def _by_truth(
     scores: np.ndarray,
     unjudged_documents: str | None,
 ) -> list[tuple[list[Measure], Judgments, np.ndarray]]:
-    """Return (measures, judgments, scores) for measures that accept NaN grades and for others."""
+    """Return (measures, judgments, scores) for measures with and without support for NaN grades."""
     if not layout_of(judgments).n_unknown or unjudged_documents is None:
         return [(measures, judgments, scores)]
     accepting = [measure for measure in measures if accepts_unjudged(measure)]

@@ -177,7 +177,7 @@ class Evaluation(Report):
 
     @property
     def n_defined(self) -> dict[str, int]:
-        """Number of queries in the mean of each measure: value not nan, and weight above 0.
+        """Number of queries with a positive weight and a value that is not nan, for each measure.
 
         An undefined query that counts as 0 or 1 is included, and also counts in `n_undefined`.
         """
@@ -302,7 +302,7 @@ class Evaluation(Report):
         return with_fields(whole, weights=np.concatenate(weights) if weights else None)
 
     def minus(self, other: Evaluation) -> Evaluation:
-        """Return an Evaluation of the per-query differences: these values minus those of `other`.
+        """Return an Evaluation of per-query differences: this Evaluation minus `other`.
 
         Queries are paired by id and remain in the order of this Evaluation; the weights are kept.
         A difference is undefined or nan if either value is. As in `compare`, values that are equal
@@ -454,7 +454,7 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 
 def with_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
-    """Return a copy with other fields, which are not checked: for a subset, all weights may be 0."""
+    """Return a copy with other fields, which are not checked: all weights of a subset may be 0."""
     changed = copy(evaluation)
     vars(changed).update(fields)
     return changed

@@ -29,7 +29,8 @@ def render_evaluation(
     """Render the page of an Evaluation or a Summary as HTML.
 
     The frames have one row per measure ("summary"), or per segment and measure ("segments"). For a
-    Summary, `queries` contains only those of the `n_queries` queries with the lowest values.
+    Summary, `queries` contains only the queries with the lowest values among all `n_queries`
+    queries.
     """
     is_sample = queries.n_queries < n_queries
     return render(

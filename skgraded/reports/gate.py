@@ -22,7 +22,7 @@ CHECK_MAX_LOSS = number_validator("max_loss", 0)
 def tabulate_outcomes(comparison: Comparison, max_loss: float) -> Rows:
     """Return the columns of `Comparison.outcomes`, the ``segment``, and ``n_needed``.
 
-    ``n_needed`` is the smallest number of queries with an outcome, all else equal, or nan.
+    ``n_needed`` is the number of queries needed for an outcome if all else is equal, or nan.
     """
     if comparison.baseline is None:
         raise ValueError("outcomes requires a baseline: call compare with baseline=.")
@@ -39,7 +39,7 @@ def tabulate_outcomes(comparison: Comparison, max_loss: float) -> Rows:
 
 
 def describe_outcomes(outcomes: Rows) -> list[str]:
-    """Return a line per row: the outcome, the largest possible loss, and the queries needed."""
+    """Return one line per row: the outcome, the largest possible loss, and the queries needed."""
     lines = []
     for row in list_rows(outcomes):
         where, n = heading_of(row["measure"], row["segment"]), row["n_needed"]

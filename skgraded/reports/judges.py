@@ -101,15 +101,17 @@ class JudgeComparison:
         - ``largest_drop``: the largest number of places that a system loses under the judge,
         - ``agree``, ``reversed``: numbers of pairs of systems that differ significantly under both
           judges, in the same direction or in opposite directions,
-        - ``only_truth``, ``only_judge``: numbers of pairs that differ significantly under only one.
+        - ``only_truth``, ``only_judge``: numbers of pairs that differ significantly under only one
+          judge.
         """
         return self._leaderboards.copy()
 
     def confusion(self, judge: str) -> pandas.DataFrame:
         """Tabulate how many documents received each pair of grades.
 
-        The rows of the pandas.DataFrame are the truth's grades, and its columns the judge's grades.
-        There is no table for grades that are not integers, or more than 1,000 different grades.
+        The pandas.DataFrame has one row per grade of the truth and one column per grade of the
+        judge. There is no table for grades that are not integers, or more than 1,000 different
+        grades.
         """
         return self._confusions[choice_validator("judge", self._confusions)(judge)].copy()
 
@@ -169,15 +171,16 @@ def compare_judges(
     -----
     UserWarning
         If the highest grades of a judge and the truth differ by a factor of two or more, or one
-        range of grades is the other, shifted by at least 1; if κ or τ_b is nan; and as in `evaluate`
-        and `compare`.
+        range of grades is the other range shifted by at least 1; if κ or τ_b is nan; and as in
+        `evaluate` and `compare`.
 
     Notes
     -----
     - Krippendorff's α is ordinal [1]_. If a grade is not an integer, or if a judge and the truth
       give more than 1,000 different grades, α is the interval variant, and κ is nan. κ and α are
-      also nan if all grades of the shared documents are equal, and τ_b if those of one side are.
-    - The intervals for κ and α are those of Korn and Graubard [2]_ for (1 - κ) / 2 and
+      also nan if all shared documents have the same grade, and τ_b is nan if one side gave all of
+      them the same grade.
+    - The intervals for κ and α are Korn and Graubard's intervals [2]_ for (1 - κ) / 2 and
       (1 - α) / 2, with the jackknife variance over queries; they are nan with a single query.
     - `compare` tests all pairs of systems under each judge, with one correction over all measures.
 

@@ -73,8 +73,8 @@ class Paired(NamedTuple):
 def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     """Arrange the queries in the same order for all systems; raise an error if they differ.
 
-    Queries keep their order if it is the same in all systems, and are otherwise sorted by id, so
-    that the order of the systems changes no random draws.
+    Queries keep an order that is the same in all systems, and are otherwise sorted by id. Random
+    draws thus do not depend on the order of the systems.
     """
     positions = positions_of(evaluations)
     ids = next(iter(evaluations.values())).query_ids
@@ -144,7 +144,7 @@ def common_measures(evaluations: Mapping[str, Any]) -> list[str]:
 def _find_common(
     evaluations: Mapping[str, Evaluation], positions: Mapping[str, np.ndarray], field: str
 ) -> np.ndarray | None:
-    """Return the weights or clusters of all systems in the order of the first; None without any.
+    """Return the common weights or clusters in the query order of the first system, or None.
 
     A system without weights has the weight 1. Raise a ValueError if the systems differ.
     """

@@ -221,13 +221,13 @@ def trend(
 
         - ``system`` (for `Summaries`), ``label``, ``measure``,
         - ``mean``, ``ci_low``, ``ci_high``, ``n_queries``, ``n_defined``: as in `Summary.summary`,
-        - ``center``: mean of the earlier labels or, with `season`, of those at the same position in
-          the season,
+        - ``center``: mean of the earlier labels or, with `season`, of the earlier labels at the
+          same position in the season,
         - ``lower``, ``upper``: limits of the chart,
         - ``is_outside``: whether ``mean`` is outside the limits,
         - ``too_few``: whether there are too few earlier labels for limits, which are then nan,
         - ``n_queries_lower``, ``n_queries_upper``, ``n_queries_is_outside``: limits for the number
-          of queries, so that a night with a part of its rows is noticed,
+          of queries, which reveal a day with missing rows,
         - ``undefined``, ``undefined_lower``, ``undefined_upper``, ``undefined_is_outside``: the
           share of undefined queries with its limits.
 
@@ -240,15 +240,15 @@ def trend(
     -----
     The limits of a day are m ± t · s · √(1 + 1/k), where m is the mean of the k earlier days (with
     `season`, at the same position in the season), and s is the standard deviation of the earlier
-    days from their m. t is the 99.865 % quantile of Student's distribution with the degrees of
-    freedom of s, of which at least 2 are required: without a season, the first three days have no
-    limits. This is the prediction interval for the next day, so for independent, normally
+    days around their means. t is the 99.865 % quantile of Student's distribution with the degrees
+    of freedom of s, of which at least 2 are required: without a season, the first three days have
+    no limits. This is the prediction interval for the next day, so for independent, normally
     distributed means, a day is outside with probability 0.0027 (Quesenberry 1991), about once per
     year.
 
     The limits are at least three standard errors of the day's mean wide, so that a day with few
     queries is not outside by chance. The same limits are used for the number of queries n, at least
-    3 √n wide. Days that were outside count for later days, so a lasting change becomes the new
+    3 √n wide. Days outside the limits count for later days, so a lasting change becomes the new
     usual level; leave out days of a known incident. For logs in which many queries have no relevant
     document, see `compare_periods`.
 

@@ -218,7 +218,7 @@ def plan_judgments(
 def _samples(
     evaluations: dict[str, Evaluation],
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the human values, and the judge's values for the same queries and for others.
+    """Return the human values, and the judge's values for the same queries and for other queries.
 
     `evaluations` contains the Evaluations of people and of the judge, keyed by argument name.
     """

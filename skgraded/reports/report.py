@@ -139,7 +139,7 @@ class Table:
 class Report(Table):
     """Base class for reports that can be written as tables, JSON and HTML pages.
 
-    Reports are frozen dataclasses. Two are equal if all fields that are compared are equal.
+    Reports are frozen dataclasses. Two reports are equal if all compared fields are equal.
     """
 
     summary: Callable[..., pandas.DataFrame]  # these are defined by each subclass

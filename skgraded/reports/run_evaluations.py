@@ -54,11 +54,11 @@ def evaluate_runs(
     qrels : path, or qrels in any form that `join_run` accepts
         The judgments.
     runs : mapping of str to run, list of runs, or run
-        The runs, each a path or any form that `join_run` accepts, keyed by name. The name of a path
-        in a list is the tag of the run, the last column of a TREC run, if no other run has the
-        same, and otherwise the name of the file without ``input.`` and its extension. Runs in
-        memory are called "run1", "run2", …, and one run without a name "run". A mapping is one run
-        unless all its values are runs.
+        The runs, each a path or any form that `join_run` accepts, keyed by name. In a list, the
+        name of a path is the tag of the run, the last column of a TREC run, if no other run has
+        this tag. Otherwise, it is the name of the file without ``input.`` and the extension. Runs
+        in memory are called "run1", "run2", …, and a single run without a name is called "run". A
+        mapping is one run unless all its values are runs.
     measures : Measure, str, or a list of them, default=("ndcng@10", "mu_map")
         "official" stands for the official measures of trec_eval that are means or totals over the
         queries, with ``names="trec_eval"``.
@@ -75,7 +75,7 @@ def evaluate_runs(
         With "trec_eval", strings have the meaning of trec_eval 10, as in `measure`; names such as
         "P" stand for all its cut-offs; and ties are ordered as with ``ties="trec"``.
     threshold : float, optional
-        The lowest relevant grade, as trec_eval's ``-l``, of each measure that has the parameter
+        The lowest relevant grade, like trec_eval's ``-l``, for each measure that has the parameter
         `threshold`, unless the measure sets it.
 
     Returns
@@ -143,10 +143,10 @@ def evaluate_each_run(
     unjudged_documents: str,
     identical_ids: str,
 ) -> tuple[dict[str, Evaluation], str]:
-    """Evaluate runs one by one; return Evaluations, and a note on the queries of only one side.
+    """Evaluate runs one by one; return Evaluations, and a note on missing and unjudged queries.
 
     With missing="skip", each run is evaluated on its own queries. With "raise", a judged query that
-    is missing from a run is an error. `fate` says what happens to these queries.
+    is missing from a run is an error. `fate` describes what happens to these queries.
     """
     index = JudgmentIndex(judgments)
     evaluations, notes, is_warned = {}, [], False
@@ -227,7 +227,7 @@ def _load_run(name: str, source: Any, allow_empty: bool) -> Entries:
 
 
 def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:
-    """Take the queries that all Evaluations contain; warn if some Evaluations contain others."""
+    """Take the queries that all Evaluations contain; warn if their queries differ."""
     ids = {name: plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
     common = set.intersection(*map(set, ids.values()))
     if not common:

@@ -181,7 +181,7 @@ def moments_from_dict(written: dict[str, Any]) -> Moments:
 
 # Segments and labels -----------------------------------------------------------------------------
 
-PLAIN = "by", "labels", "n_duplicates"  # fields that JSON contains as they are
+PLAIN = "by", "labels", "n_duplicates"  # fields that JSON contains unchanged
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -229,7 +229,7 @@ class Mergeable(Report):
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
         """Return the table of `summary`, with the column ``label`` if there are labels.
 
-        With `by`, the first rows (segment None) describe all queries. Merged labels: "a to z".
+        With `by`, the first rows (segment None) describe all queries. Merged labels read "a to z".
         """
         rows = [split_segment(row, self.by) for row in self._rows(level)]
         names = list(rows[0])
@@ -246,7 +246,7 @@ class Mergeable(Report):
         return self.to_frame().fillna(dict.fromkeys(segment_names(self.by), ""))
 
     def _check_by(self, by: Any, name: str) -> None:
-        """Raise a ValueError unless `by` has the columns with which this report was evaluated."""
+        """Raise a ValueError unless `by` names the columns with which this report was evaluated."""
         if not isinstance(by, (str, list)) or by != self.by:
             raise ValueError(
                 f"by must be the column of segments of {name}, {self.by!r}; got {by!r}."
@@ -469,7 +469,7 @@ class Summary(Mergeable):
 
         Quantiles, from 0 (lowest value) to 1 (highest value), are as in ``numpy.quantile`` over the
         queries included in the mean. Weights are ignored. The error is at most 0.001 for values up
-        to 64, and at most 0.004 % of larger values, such as those of DCG.
+        to 64, and at most 0.004 % of larger values, such as DCG values.
         """
         q = number_validator("q", 0, 1)(q)
         return {name: tally.quantile(q) for name, tally in self.tallies.items()}
@@ -479,7 +479,7 @@ class Summary(Mergeable):
 
         For each measure, a Summary stores 20 queries; a ValueError is raised if `n` is larger and
         more queries have a value. Queries with equal values are sorted by id. The queries are
-        distinct, also if a query is in several merged parts.
+        distinct, even if a query is in several merged parts.
         """
         tally = self.tallies[evaluated_name(measure, self.measures)]
         n, n_stored = whole_number(n, "n", 1), len(tally.worst)

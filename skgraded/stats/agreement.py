@@ -105,7 +105,7 @@ def exact_interval(estimate: float, n: float, level: float) -> ConfidenceInterva
     """Compute the interval of Korn and Graubard (1998) for an agreement from -1 to 1.
 
     The share (1 - estimate) / 2 is treated as a binomial share of n independent observations, where
-    n need not be an integer. The interval is that of Clopper and Pearson.
+    n need not be an integer. The interval is Clopper and Pearson's interval.
     """
     from scipy.special import betaincinv
 

@@ -6,7 +6,7 @@ from bisect import bisect_left
 import numpy as np
 
 WORSE, NOT_WORSE, UNDECIDED = "worse", "not worse", "undecided"
-MOST = 10**12  # units; more are never needed in practice
+MOST = 10**12  # maximum number of units; more are never needed in practice
 
 
 def judge_outcomes(
@@ -18,9 +18,10 @@ def judge_outcomes(
 ) -> dict[str, np.ndarray]:
     """Compare differences (system minus baseline) with the largest acceptable loss.
 
-    Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``, the
-    smallest number of units with an outcome, all else equal, or nan if there is none.
-    See `Comparison.outcomes`. A standard error of 0 means that all differences of a row are equal.
+    Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``,
+    the smallest number of units that gives an outcome if all else is equal, or nan if no number
+    does. See `Comparison.outcomes`. A standard error of 0 means that all differences of a row are
+    equal.
     """
     from scipy.special import stdtrit
 

@@ -19,7 +19,7 @@ class PairedSample(NamedTuple):
     losses: int
     n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
     deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
-    unit_deviation: float  # the same for clusters: standard error times the root of their number
+    unit_deviation: float  # for clusters: standard error times the root of the number of clusters
     n_differing: int  # number of queries, or clusters, whose (sum of) differences is not 0
     estimate: MeanEstimate  # of the mean difference
     differences: np.ndarray | None = None  # nan for excluded queries; None if they are unknown

@@ -16,7 +16,7 @@ PIECE = 1024  # number of queries per matrix product of sign flips and differenc
 # Wilcoxon's test is exact for at most this many queries, with and without ties or zeros.
 MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, as a share of the sum of their sizes
-WIDE = 1e9  # ratio of two differences from which on the slack of one could hide the other
+WIDE = 1e9  # above this ratio of two differences, the slack of one could hide the other
 Seed = int | np.random.Generator
 
 
@@ -142,7 +142,7 @@ def _p_of_flips(
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
     slack: Any = SLACK * sizes.sum(axis=0)
-    # The slack of huge differences can hide others. It then depends on the flips.
+    # The slack of huge differences can hide small differences. It then depends on the flips.
     smallest = np.where(sizes > 0, sizes, np.inf).min(axis=0)
     is_hiding = (sizes.max(axis=0) > WIDE * smallest).any()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)

@@ -1,8 +1,8 @@
 """The rules of a search over boosters: which candidates are hopeless, and which may be the best.
 
-During training, a candidate is hopeless if it stays below the leader although its best mean grows
-once more by as much as since half of the rounds, and the difference from the leader is
-underestimated by some standard errors.
+During training, a candidate is hopeless if it stays below the leader under two favorable
+assumptions: its best mean grows again by as much as since half of the rounds, and its gap to the
+leader is overestimated by some standard errors.
 
 After the search, candidate c is ruled out if it cannot be better than the leader L, the candidate
 with the highest mean, by more than a margin. Let d be the mean of L minus the mean of c, and s its
@@ -30,7 +30,7 @@ def is_hopeless(curve: list[float], error: float, n_standard_errors: float, lead
     """
     best = max(curve)
     gain = best - max(curve[: len(curve) // 2])
-    # An infinite number of errors of 0 is nan, which compares as False.
+    # Infinity times an error of 0 is nan, and comparisons with nan are False.
     return bool(best + gain + float(n_standard_errors) * float(error) < leader)
 
 

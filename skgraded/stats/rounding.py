@@ -1,7 +1,7 @@
 """Rounding errors: which values and differences are equal.
 
-Two values of a sample are equal if they differ by at most 5e-13 times the larger one or, if this is
-more, times the mean size of the sample's values: near 0, measures such as TauAP have the rounding
+Two values of a sample are equal if they differ by at most 5e-13 times the larger value or the mean
+size of the sample's values, whichever is more. Near 0, measures such as TauAP have the rounding
 errors of the numbers that cancel. Multiplying all values by a constant changes no tie.
 """
 

@@ -23,7 +23,8 @@ class MeanGap(NamedTuple):
     def of(cls, first: Moments, second: Moments) -> Self:
         """Compare the means of two samples, given their moments.
 
-        If all values of a sample are identical, p is at least the p-value of a sign test of it.
+        If all values of a sample are identical, p is at least the p-value of a sign test of this
+        sample.
         """
         from scipy.special import stdtr
 

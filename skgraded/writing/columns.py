@@ -1,6 +1,7 @@
 """The columns of all tables: how each output shows a column, and what a swap of systems does to it.
 
-A `Comparison` holds every column of its rows; each further output of `OUTPUTS` contains fewer.
+A `Comparison` contains all columns of its rows; each further output of `OUTPUTS` contains fewer
+columns.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ class Column(NamedTuple):
     heading: str
     kind: str  # "name", "text" or one of `KINDS`; an "interval" combines ci_low and ci_high
     narrowest: str = "page"  # the narrowest of OUTPUTS that includes the column
-    # The column with which it changes places if the two systems of a row are swapped; "" for none
+    # The column with which it is exchanged if the two systems of a row are swapped; "" for none
     other: str = ""
 
 
@@ -101,7 +102,7 @@ def list_rows(rows: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
 
 
 def fitting(table: Any, output: str) -> dict[str, list[Any]]:
-    """Return the columns that one of the `OUTPUTS` has space for, in the order of `COLUMNS`."""
+    """Return the columns that fit in one of the `OUTPUTS`, in the order of `COLUMNS`."""
     return {name: list(table[name]) for name in names_in(output, COLUMNS) if name in table}
 
 
@@ -117,7 +118,7 @@ class PageTable(NamedTuple):
 
     @classmethod
     def of(cls, table: Any, caption: str) -> Self:
-        """Create a table from those columns of a frame, or of a dict, that pages include."""
+        """Create a table from the columns of a frame or a dict that pages include."""
         columns, cells = [], []
         for name in names_in("page", table):
             if name == "ci_high":  # shown with ci_low

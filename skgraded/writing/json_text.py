@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.words import object_array, plain
 
-VERSION = 1  # of the layout; docs/json.md states when it increases
+VERSION = 1  # version of the layout; docs/json.md states when it increases
 
 
 Report = TypeVar("Report")

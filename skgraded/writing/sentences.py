@@ -17,7 +17,7 @@ Row = dict[str, Any]  # a row of a comparison, keyed by column
 
 
 class Lead(NamedTuple):
-    """The systems with the highest mean under a heading, and how they compare with the others."""
+    """The systems with the highest mean under a heading, and results against other systems."""
 
     heading: str
     leaders: list[str]  # empty if all means are nan
@@ -28,7 +28,7 @@ class Lead(NamedTuple):
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
     """Describe who leads on the first measure, and on measures where other systems lead.
 
-    `leads` contains the segments of the first measure, followed by those of other measures.
+    `leads` contains the segments of the first measure, followed by the segments of other measures.
     """
     shown = []
     for i, lead in enumerate(leads):
@@ -148,6 +148,6 @@ def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> s
 
 
 def count_queries(n: int, n_clusters: int | None = None) -> str:
-    """Report the number of queries and, if there are any, of their clusters."""
+    """Report the numbers of queries and, if there are any, of clusters."""
     text = counted(n, "query", "queries")
     return text if n_clusters is None else f"{text} in {counted(n_clusters, 'cluster', 'clusters')}"

@@ -29,7 +29,7 @@ _MARKDOWN = str.maketrans(
 # Methods of pandas by the end of a file name; temporary files have other names.
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd"}
 SHORT_TABLE = 40  # in LaTeX, tables with more rows are split between pages
-_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # others are literal in Markdown
+_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # other underscores are literal in Markdown
 # LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
 _LATEX = str.maketrans(
     {
@@ -216,7 +216,7 @@ def cell_text(cell: object, digits: int = DIGITS) -> str:
 
 
 def safe_in_markdown(text: str) -> str:
-    """Escape what Markdown would read as HTML or as a format."""
+    """Escape characters that Markdown would read as HTML or as a format."""
     escaped = text.translate(_MARKDOWN)
     return _OUTER_UNDERSCORES.sub(lambda match: match[0].replace("_", r"\_"), escaped)
 
