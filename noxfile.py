@@ -1,4 +1,4 @@
-"""Checks that anyone can run: `nox -l` lists them, `nox -s lint` runs one in its own environment.
+"""Checks that anyone can run: `nox -l` lists them, `nox -s lint` runs one in a separate environment.
 
 In an environment that already contains the packages, `nox --no-venv --no-install -s lint` installs nothing.
 Tests and examples on real data run if the variable SKGRADED_DATA names the folder of the data.

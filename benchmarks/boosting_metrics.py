@@ -1,4 +1,4 @@
-"""Time of our XGBoost and CatBoost metrics, compared with XGBoost's own on the same scores.
+"""Time of our XGBoost and CatBoost metrics, and of XGBoost's metric on the same scores.
 
 Prints nanoseconds per document: medians over the rounds, with the ratio to XGBoost's metric.
 

@@ -55,7 +55,7 @@ SEARCHES = {
     "PyTerrier": "coming_from/ir_measures.html",
     "got no qid": "troubleshooting/queries.html",
 }
-# One of each kind of the many pages that are made of docstrings.
+# One API page of each kind; docstrings generate many similar pages.
 API = {"skgraded.NDCNG", "skgraded.QueryRanker", "skgraded.Comparison", "skgraded.edrc_score"}
 AXE = """
 const done = arguments[0];
@@ -66,34 +66,34 @@ axe.run({resultTypes: ['violations'], preload: false}).then(found => done(
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
+    """Serves files without logging."""
 
     def log_message(self, *args):
-        """No line a request."""
+        """Print no line per request."""
 
 
 def served(folder):
-    """The address at which the folder is served while this process lives."""
+    """Serve the folder until this process ends, and return the address."""
     handler = functools.partial(Quiet, directory=folder)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.handle_error = lambda *args: None  # a browser that has left before it got its answer
+    server.handle_error = lambda *args: None  # the browser closed the connection early
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_port}"
 
 
 def opened(profile):
-    """A browser that keeps what its console says."""
+    """A browser that stores the messages of its console."""
     options = webdriver.ChromeOptions()
     for flag in [*FLAGS, f"--user-data-dir={profile}"]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
-    driver.set_script_timeout(120)  # seconds; axe-core needs tens of them for a long page
+    driver.set_script_timeout(120)  # seconds; axe-core needs at least 20 s for a long page
     return driver
 
 
 def pages():
-    """All pages of the site but those that only lead elsewhere."""
+    """All pages of the site except redirects."""
     every = (path.relative_to(SITE) for path in SITE.rglob("*.html"))
     return sorted(path.as_posix() for path in every if path.parts[0] != "_static")
 
@@ -107,14 +107,14 @@ class Links(html.parser.HTMLParser):
         self.feed((SITE / page).read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
-        """Note where a tag leads, and by what it is found."""
+        """Store the target and the anchor of a tag."""
         found = dict(attributes)
         self.anchors |= {found.get("id"), found.get("name")}
         self.links |= {found.get("href"), found.get("src")} - {None}
 
 
 def broken_links():
-    """Each link within the site that leads nowhere, with its page."""
+    """Yield each broken link within the site, with its page."""
     read = {page: Links(page) for page in pages()}
     for page, found in read.items():
         for link in found.links:
@@ -143,12 +143,12 @@ def faulty_links():
 
 
 def is_looked_at(page):
-    """Whether axe-core looks at a page."""
+    """Whether axe-core checks a page."""
     return "/generated/" not in page or Path(page).stem in API
 
 
 def show(driver, address, width, mode):
-    """Open a page in a window of a width, in light or dark, and wait until it is there."""
+    """Open a page with this window width and color scheme, and wait until it has loaded."""
     driver.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {
@@ -180,7 +180,7 @@ def complaints(driver):
 
 
 def faults(driver, page, mode, axe):
-    """What is wrong with the page that is open."""
+    """Yield the faults of the open page."""
     yield from complaints(driver)
     wide = driver.execute_script(
         "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -226,7 +226,7 @@ def desktop_faults(driver, page):
 
 
 def search_faults(driver, site, words, wanted):
-    """What is wrong with the search for a word."""
+    """Yield the faults of the search for these words."""
     show(driver, f"{site}/search.html?q={urllib.parse.quote(words)}", 1400, "light")
 
     def links(_):
@@ -245,7 +245,7 @@ def search_faults(driver, site, words, wanted):
 
 
 def main():
-    """Look at all of it."""
+    """Check the site and print all faults."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -97,7 +97,7 @@ def few_queries(seed, n_queries, method):
 
 SIZES = ((100, 4_000), (200, 10_000), (500, 20_000))  # queries and sessions
 NOISE = {"old": 1.5, "equal": 1.5, "better": 1.0}  # standard deviations of the rankers' errors
-SHARES = (("1/3", 1, 2), ("4/5", 4, 1))  # sessions of the old ranker, and of how many others
+SHARES = (("1/3", 1, 2), ("4/5", 4, 1))  # sessions of the old ranker, number of other rankers
 
 
 def verdicts(args):

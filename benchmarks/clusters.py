@@ -71,7 +71,7 @@ def print_false_verdicts(n_runs):
 
 
 def print_outcomes(n_runs):
-    """Print how often the gate fails, for values and differences as those of NDCG."""
+    """Print how often the gate fails, for values and differences like NDCG's."""
     print("\n| queries | change | worse | not worse | undecided | new < old |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: |")
     for n in (45, 300):

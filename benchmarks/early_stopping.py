@@ -3,7 +3,7 @@
 python benchmarks/early_stopping.py [--seeds 10] [--libraries LightGBM XGBoost CatBoost]
 
 The difference is a mean with its standard error over the seeds. The time is the processor time of
-the stopped fits divided by that of the full fits; a check adds its time to a round.
+the stopped fits divided by the time of the full fits; a check adds its time to a round.
 """
 
 import argparse

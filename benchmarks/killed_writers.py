@@ -3,8 +3,8 @@
     python benchmarks/killed_writers.py             # 200 kills per writer, minutes; not on Windows
 
 Each writer writes two reports in alternation to the same file. SIGKILL comes after a random number
-of writes, up to 5 ms after the start of a write. Kills *within a write* are those that left a
-temporary file behind.
+of writes, up to 5 ms after the start of a write. Kills *within a write* left a temporary
+file behind.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Insert small faults into the code, one at a time, and count how many the room's tests detect.
 
 A fault is a different comparison, operator or number, `and` for `or`, a missing `not`, a negated
-condition, or a returned None. Annotations, imports for types and raise statements are left alone.
-So are lines with a comment that says why no fault can change a value (`HARMLESS`). Each fault is
+condition, or a returned None. Annotations, imports for types and raise statements do not change,
+nor do lines with a comment that explains why faults change no value (`HARMLESS`). Each fault is
 written into a copy of the package, and the tests run until one fails. Faults that no test detects
 in time are printed. (mutmut works here too, but also changes error messages and draws no sample.)
 
@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = {
-    # without the slowest tests, those of the kernel's many cases
+    # without the slowest tests, which check many cases of the kernel
     "measures": [
         "skgraded/measures",
         "tests/measures",

@@ -1,4 +1,4 @@
-"""The benchmark's data, and the calls that are timed on it: ours and those of other tools."""
+"""The benchmark's data, and the timed calls of skgraded and of other tools."""
 
 import os
 import warnings
@@ -143,7 +143,7 @@ def lightgbm_sets(data):
 
 
 def lightgbm_call(family, data, sets, threads, rounds):
-    """LightGBM's own metric, which eval_valid recomputes at each call, without predictions."""
+    """LightGBM's metric, which eval_valid recomputes at each call, without predictions."""
     name, k = family.lightgbm
     train, valid = sets
     params = {
@@ -161,7 +161,7 @@ def lightgbm_call(family, data, sets, threads, rounds):
 
 
 def xgboost_call(metric, data, threads, rounds):
-    """XGBoost's own metric for a model without trees, whose base_margin contains the scores.
+    """XGBoost's metric for a model without trees, whose base_margin contains the scores.
 
     Booster.eval also predicts, which takes about a tenth of this time.
     """

@@ -109,7 +109,7 @@ PAIRS = [("ndcg", "ndcg@10"), ("ndcng", "ndcng@10"), ("mu_map", "mu_map")]
 
 
 def conflict(n_queries=300, seed=0):
-    """Queries in which one feature shows relevant documents and another shows excellent ones."""
+    """Queries in which one feature predicts relevance, and another predicts excellence."""
     X, _, qid = make_ranking(n_queries, random_state=seed)
     noise = np.random.default_rng(seed).normal(size=(2, len(qid)))
     relevant = X[:, 0] + noise[0] > 0.3

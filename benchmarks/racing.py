@@ -204,7 +204,7 @@ def tune(args, data, candidates):
 
 
 def tune_cheapest_first(args, data, candidates):
-    """FLAML, which begins with few rounds and leaves: twice as many configurations."""
+    """FLAML with twice the configurations, because it begins with few rounds and leaves."""
     from flaml import AutoML
 
     automl = AutoML()
@@ -307,7 +307,7 @@ def pivot(frame, column):
 
 
 def relative_costs(frame):
-    """Geometric mean of each search's time, as a part of that of the most thorough search."""
+    """Geometric mean of each search's time, divided by the time of the most thorough search."""
     seconds = pivot(frame, "seconds")
     most = "GridSearchCV, fixed rounds" if "GridSearchCV, fixed rounds" in seconds else REFERENCE
     return np.exp(np.log(seconds.div(seconds[most], axis=0)).mean())

@@ -24,7 +24,7 @@ import skgraded as sg
 MOST = 300  # rounds
 FIXED = (10, 20, 30, 50, 70, 100, 150, 200, 300)
 USUAL = 100
-N_NEW = 500  # queries to test on, of generated data
+N_NEW = 500  # test queries of generated data
 WAYS = {
     "held out 10 %": {"early_stopping": True},
     "held out 10 %, refit": {"early_stopping": True, "refit": True},

@@ -4,8 +4,8 @@
 
 Each measurement runs in a separate process with its child processes; their resources are counted
 from its start to its end. The start of Python, of a cluster and of a JVM, and imports are left out.
-Before, Dask measures four million rows, and the JVM measures all rows twice, so that most of its
-code is compiled. The script prints medians over rounds that alternate between all runs.
+Before the measurement, Dask measures four million rows. The JVM measures all rows twice, so that
+most of its code is compiled. The script prints medians over rounds that alternate between all runs.
 """
 
 import argparse

@@ -28,7 +28,7 @@ from skgraded.stats.prediction_powered import powered_mean
 SIZES = (3, 5, 10, 20, 60, 200)  # queries per set
 MEASURES = ("ndcng@10", "rr")
 N_DOCUMENTS = 30  # per query of the judge's population
-GRADE_LIMITS = (0.3, 0.9, 1.6)  # of the latent relevance: 58 % of the grades are 0
+GRADE_LIMITS = (0.3, 0.9, 1.6)  # limits of the latent relevance: 58 % of the grades are 0
 JUDGE_LIMITS = (0.06, 0.7, 1.45)  # κ is .32, and the judge's grades are .3 too high on average
 
 

@@ -2,7 +2,7 @@
 
 CASES: list[dict] = []
 
-# The default of `parameters` is that of the class; None for `undefined` leaves queries out.
+# Parameters have the default of the class, unless given; None for `undefined` leaves queries out.
 TIES = ("average", "ordinal", "best", "worst")
 
 

@@ -305,7 +305,7 @@ def ideal(grades):
 
 
 def top(grades, max_grade):
-    """The highest grade of the scale; by default, that of the query."""
+    """The highest grade of the scale; by default, the highest grade of the query."""
     return max(grades) if max_grade is None else number(max_grade)
 
 
@@ -366,8 +366,8 @@ def graded_average_precision(ranked, grades, k=None, gain="linear"):
 def q_measure(ranked, grades, k=None, beta=1, gain="linear"):
     """Q@k = Σ_{p ≤ k, relevant} (C(p) + β cg(p)) / (p + β cg*(p)) / min(R, k).
 
-    C counts the relevant documents among the first p, cg sums their gains, cg* those of the ideal
-    order.
+    C counts the relevant documents among the first p. cg sums their gains, and cg* sums the gains
+    of the first p documents in the ideal order.
     """
 
     def cumulated(documents, p):
@@ -505,8 +505,8 @@ def auc(grades, scores, threshold=None):
 def edrc(grades, scores, discount="linear", prior=0.5):
     """EDRC = (2/Z) Σ_{v: R(v) > 1} C(v) / D(R(v)) - 1, Z = Σ_{v: R(v) > 1} |W(v)| / D(R(v)).
 
-    R(v) is 1 for the highest grade, 2 for the next, …; D(R) is R, log2(1 + R) or 2^R. W(v) are the
-    other documents, without those that v is preferred to. C(v) sums over W(v): 1 or 0 if w has a
+    R(v) is 1 for the highest grade, 2 for the next, …; D(R) is R, log2(1 + R) or 2^R. W(v) contains
+    the other documents, except documents that v is preferred to. C(v) sums over W(v): 1 or 0 if w has a
     higher grade and the scores agree or disagree; `prior` if the preference is not known on one
     side. A document that was not judged (None) has no preferences.
     """

@@ -23,7 +23,7 @@ import numpy as np
 
 TOOLS = {}
 
-# Parameters whose other values are another rule, not an error; earlier ones are tried first.
+# Parameters whose other values are another rule, not an error, in the order of the attempts.
 RULES = {
     "ties": ("ordinal", "average", "worst", "best"),
     "undefined": (0.0, 1.0, None),
@@ -59,7 +59,7 @@ def columns(case):
 
 
 def binary(case, grades):
-    """Return 1 for relevant documents and 0 for the others."""
+    """Return 1 for relevant documents and 0 for irrelevant documents."""
     threshold = case["parameters"].get("threshold")
     return (grades > 0 if threshold is None else grades >= threshold).astype(float)
 

@@ -35,8 +35,8 @@ myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# Files of the repository that are pages here too. In the documents the links are those that work
-# where the files lie.
+# Files of the repository that are also pages of the site. Links in the Markdown files are relative
+# to these files, so that they also work in the repository.
 PAGES = {
     "../benchmarks/README.md": "benchmarks.md",
     "../../benchmarks/README.md": "../benchmarks.md",  # in docs/recipes
@@ -162,7 +162,7 @@ def _link_to_pages(app, document, source):
     for file, page in PAGES.items():
         source[0] = source[0].replace(f"]({file}", f"]({page}")
     source[0] = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
-    # The blank line that ends a doctest in a document is none of the example.
+    # The blank line that ends a doctest in a document is not part of the example.
     source[0] = re.sub(r"\n\n( *```\n)", r"\n\1", source[0])
 
 
@@ -188,10 +188,10 @@ def _add_messages(app, document, source):
 
 
 def setup(app):
-    """Register what stands above."""
+    """Register the functions above."""
     from sphinx.ext import autosummary
 
-    # First lines of docstrings that a full stop does not end.
+    # A full stop after these abbreviations does not end the first sentence of a docstring.
     autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "ref.")
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("source-read", _link_to_pages)

@@ -1,6 +1,6 @@
 """Draws the picture of README and the front page, for light and dark backgrounds.
 
-The data are those of ``examples/plot_scales.py``, which explains them.
+The data come from ``examples/plot_scales.py``, which explains them.
 """
 
 from pathlib import Path

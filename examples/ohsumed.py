@@ -37,7 +37,7 @@ STRATEGIES = {
     22: "log of BM25",
 }
 # The colors of Okabe and Ito are safe for color-blind readers. Strategies 5 and 15 have the same
-# values, and so do 21 and 22: the second of each pair is drawn over the first.
+# values, as have 21 and 22: the second strategy of each pair is drawn over the first strategy.
 LOOKS = {
     1: ("#000000", "o", "-"),
     5: ("#E69F00", "s", "-"),

@@ -31,7 +31,7 @@ sg.PositionBiasDisplay.from_bias(bias)
 
 # %%
 # A click at a position that is rarely examined counts more. The weighted clicks estimate the DCG of
-# rankers without favoring those that produced the log. The intervals include the error of the bias.
+# rankers without favoring the rankers in the log. The intervals include the error of the bias.
 
 new = y + rng.normal(0, 1, size=len(y))
 scores = {"old": rankers[0][data.item], "new": new[data.item]}

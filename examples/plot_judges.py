@@ -29,7 +29,7 @@ systems = {
 
 
 def judged(shift):
-    """Return grades with errors, half of which are then shifted."""
+    """Return grades with errors, and shift half of the grades."""
     errors = rng.choice([-1, 0, 1], p=[0.15, 0.7, 0.15], size=n)
     return np.clip(truth + errors + shift * (rng.uniform(size=n) < 0.5), 0, top)
 
@@ -96,7 +96,7 @@ plt.show()
 # measure preserves the order of these systems clearly better than another.
 #
 # The values themselves shift as well, by similar amounts. With the lenient judge, the means of
-# NDCNG@10 and μAP shift less than those of NDCG@10.
+# NDCNG@10 and μAP shift less than the means of NDCG@10.
 
 means = {
     judge: pd.DataFrame(

@@ -2,8 +2,8 @@
 Drop hopeless candidates in a hyperparameter search
 ===================================================
 
-``RacingSearchCV`` trains the folds of a candidate side by side, and drops the candidate while it
-trains if it cannot become better than the best candidate so far.
+``RacingSearchCV`` trains the folds of a candidate side by side. It drops a candidate during
+training if the candidate cannot become better than the best candidate so far.
 """
 
 # %%
@@ -28,8 +28,8 @@ n_candidates = len(search.cv_results_["params"])
 print(f"{search.n_rounds_} of {5 * 100 * n_candidates} rounds, {len(search.survivors_)} survivors")
 
 # %%
-# The left panel shows the number of rounds of each candidate; all but the dropped ones were trained
-# until they no longer improved. The right panel shows the difference from the best candidate, with
+# The left panel shows the number of rounds of each candidate. Candidates were trained until they no
+# longer improved, unless they were dropped. The right panel shows the difference from the best candidate, with
 # an interval for candidates that were not dropped. Vertical lines mark no difference and the
 # margin.
 

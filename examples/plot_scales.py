@@ -11,7 +11,7 @@ of the grades. Neither changes if all grades are multiplied.
 
 # %%
 # Two systems rank the documents of 300 queries. One system finds the documents of the highest grade
-# and does not distinguish the rest. The other system orders all documents, with more noise.
+# and does not distinguish the other documents. The other system orders all documents, with more noise.
 
 import matplotlib.pyplot as plt
 import numpy as np

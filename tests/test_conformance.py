@@ -280,7 +280,7 @@ def has_defined_query(case):
 
 
 def test_the_lightgbm_callback_returns_the_value_of_each_case():
-    # LightGBM knows no unretrieved or unjudged documents, and keeps grades in single precision.
+    # LightGBM has no unretrieved or unjudged documents, and stores grades in single precision.
     def evaluate(measure, rows):
         sizes = rows.groupby("qid").size()
         data = lgb.Dataset(np.zeros((len(rows), 1)), rows.grade, group=sizes, weight=rows.weight)

@@ -1,4 +1,4 @@
-"""Tables and numbers in the docs equal those that the code computes."""
+"""Tables and numbers in the docs equal the results of the code."""
 
 import re
 import runpy

@@ -1,4 +1,4 @@
-"""The architecture: imports between rooms, private parts, and public names in the docs."""
+"""The architecture: imports between folders, private parts, and public names in the docs."""
 
 import ast
 import importlib
@@ -15,7 +15,7 @@ import pytest
 import skgraded
 
 ROOT = Path(skgraded.__file__).parent
-# A room imports only from rooms that precede it in this list.
+# A room (a folder or top-level module) imports only from rooms that precede it in this list.
 ROOMS = [
     "_kernels",
     "_input",
@@ -86,7 +86,7 @@ def is_module(name):
 
 
 def walk(tree, with_types):
-    """Yield the nodes of a tree, without those that only type checkers read."""
+    """Yield the nodes of a tree, without nodes that only type checkers read."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             if not with_types:

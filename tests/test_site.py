@@ -16,8 +16,8 @@ import skgraded as sg
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-# Modules from which users import; the others provide objects to these modules. A recipe describes
-# ir_measures, whose names are those of the measures.
+# Modules from which users import; all other modules provide objects to these modules. A recipe
+# describes ir_measures, which has the same names as the measures.
 DOORS = sorted(
     {name for _, name, _ in pkgutil.iter_modules(sg.__path__) if not name.startswith("_")}
     - {"boosting", "cli", "ir_measures", "judgments", "stats", "tools", "writing"}

@@ -99,7 +99,7 @@ CALLS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore")  # warnings of trainings that fail
+@pytest.mark.filterwarnings("ignore")  # warnings from training runs that fail
 @pytest.mark.parametrize("start", CALLS)
 def test_a_message_of_another_library_is_as_quoted(start):
     (quote,) = [quote for quote in quoted(OTHERS) if quote.startswith(start)]

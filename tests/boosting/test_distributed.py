@@ -50,7 +50,7 @@ def run_both(pool):
 
 @pytest.fixture(scope="module")
 def by_worker():
-    """The outputs of two workers; the first has five times as many queries as the second."""
+    """The outputs of two workers; the first worker has five times the second's queries."""
     has_server = "forkserver" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if has_server else "spawn")
     context.set_forkserver_preload(["lightgbm", "xgboost"])  # imported once for both workers

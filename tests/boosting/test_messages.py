@@ -285,7 +285,7 @@ def by_query_ranker(estimator, **fit_params):
     sg.QueryRanker(estimator).fit(X, Y, qid=QID, **fit_params)
 
 
-PASSED = {  # by library: calls that pass a measure
+PASSED = {  # calls that pass a measure, keyed by library
     "lightgbm": {
         "fit": lambda m: by_lightgbm(eval_metric=m),
         "a list": lambda m: by_lightgbm(eval_metric=["ndcg", m]),

@@ -63,7 +63,7 @@ def test_runs_are_named_after_their_tag_or_their_file_and_sorted(files, capsys):
     assert lines[0] == ["run", "n_queries", "AP", "RR", "Judged@10"]
     row = ["2", f"{(AP_Q1 + AP_Q2) / 2:.4f}", f"{(1 + AP_Q2) / 2:.4f}", "0.5833"]
     assert lines[1:3] == [["c", *row], ["d", *row]] and lines[3][:2] == ["b.run", "3"]
-    # The mean of b.run is over another number of queries.
+    # The mean of b.run contains a different number of queries.
     note = "The runs contain different queries (see n_queries), so their means cannot be compared"
     assert note in out
     assert note not in run(capsys, "evaluate qrels b.run sub/input.c -m map -m rr -c").out
@@ -83,7 +83,7 @@ def test_undefined_queries_are_counted(files, capsys):
     assert report(capsys, options)["b.run"]["n_undefined"] == {"AP": 1, "AP(threshold=2)": 2}
     frame = pd.read_csv(io.StringIO(run(capsys, f"{options} --format csv").out))
     assert frame.iloc[0, -2:].to_dict() == {"n_undefined AP": 1, "n_undefined AP(threshold=2)": 2}
-    # A mean over no defined query is null.
+    # Without a defined query, the mean is null.
     (files / "qrels").write_text(re.sub(r"\d\n", "0\n", FILES["qrels"]))
     entry = report(capsys, "evaluate qrels b.run -m ap(undefined=nan)")["b.run"]
     assert entry["mean"] == {"AP(undefined=nan)": None}

@@ -17,7 +17,7 @@ def parquet(index=None, **columns):
     return (frame if index is None else frame.set_index(index)).to_parquet()
 
 
-# Qrels and runs: AP of q1 is 1 / 2; q2 has one document, whose id is that of the query.
+# Qrels and runs: AP of q1 is 1 / 2; q2 has one document, whose id is also q2.
 BEIR = "query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\nq2\tq2\t1\n"
 QRELS = {
     "beir.tsv": BEIR,

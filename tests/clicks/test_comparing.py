@@ -14,7 +14,7 @@ COLUMNS += ["p_value", "n_queries", "n_sessions"]
 
 
 def simulated(n_queries=30, n_sessions=3_000, seed=0):
-    """A log of two rankers, and their scores and those of a better ranker for its rows."""
+    """A log of two rankers, their scores for its rows, and scores of a better ranker."""
     rng = np.random.RandomState(seed)
     y = rng.randint(0, 5, size=5 * n_queries)
     rankers = [y + rng.normal(0, noise, size=y.size) for noise in (1.5, 1.5, 0.5)]
@@ -79,7 +79,7 @@ def test_each_resample_of_clusters_estimates_the_examination_anew(clusters, meth
         blocks = [np.flatnonzero(ids == names[i]) for i in drawn]
         rows = np.concatenate(blocks)
         copy = np.repeat(np.arange(len(blocks)), list(map(len, blocks)))
-        # Copies of a session are other sessions, and copies of a query are other queries.
+        # Copies of a session count as new sessions, and copies of a query as new queries.
         resample = {name: columns[name][rows] for name in ("clicked", "position", "item", "qid")}
         session = np.unique([copy, columns.session[rows]], axis=1, return_inverse=True)[1]
         resample["session"] = session.ravel()
@@ -124,7 +124,7 @@ def test_clicks_do_not_favor_the_ranker_that_produced_the_log():
     log = sg.ClickLog(**NAMES, data=columns)
     table = log.compare(scores, rng=0, n_resamples=50)
     assert table["p_value"][1] > 0.05 and table["p_value"][2] < 1e-6
-    # The examination is known from elsewhere: shorter intervals for the means.
+    # If the examination probabilities are known, the intervals of the means are shorter.
     fixed = log.compare(scores, bias=columns.examination, rng=0, n_resamples=50)
     lengths = [frame["ci_high"].to_numpy() - frame["ci_low"] for frame in (fixed, table)]
     assert (lengths[0].to_numpy() < lengths[1].to_numpy()).all()

@@ -123,7 +123,7 @@ def test_events_of_one_impression_are_merged_by_the_lines_that_the_error_shows()
     assert len(sg.ClickLog(**names, **ids, data=merged).grades(1 / np.arange(1, 4.0))) == len(
         merged
     )
-    # A click on the same document in another list is no event of this impression.
+    # A click on the same document in another list does not belong to this impression.
     twice = {"clicked": [0, 1], "position": [1, 1], "item": ["a", "a"], "session": ["s", "s"]}
     sg.ClickLog(**twice, qid=["p", "q"])
     sg.ClickLog(**twice | {"session": ["s", "t"]}, qid=["p", "p"])

@@ -65,7 +65,7 @@ def as_ratings(source, **names):
 
 
 class Items:
-    """An object that is no mapping."""
+    """An object that is not a mapping."""
 
     def __init__(self, source):
         self.items = source.items
@@ -201,7 +201,7 @@ def test_every_container_has_an_example():
 def test_every_function_reads_every_container(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     function, qrels, run = CASES[case]
-    # q1: b and y, of which none is relevant; q2: x and a; the run lacks q3.
+    # q1: b and y, both irrelevant; q2: x and a; the run lacks q3.
     assert function(qrels, run) == pytest.approx((0 + 1 / 2 + 0) / 3)
 
 

@@ -333,7 +333,7 @@ def test_documents_with_negative_grades_are_not_judged(form):
         measures=["bpref", "ap"],
         unjudged_documents="irrelevant",
     )
-    # One of three relevant documents is retrieved, at rank 3, below no irrelevant document.
+    # One of three relevant documents is retrieved, at rank 3; no irrelevant document is above it.
     assert evaluation.per_query["Bpref"] == pytest.approx([1 / 3, 0])
     assert evaluation.per_query["AP"] == pytest.approx([1 / 3 / 3, 0])
 
@@ -351,7 +351,7 @@ def test_negative_grades_of_judges_are_missing_labels():
 
 
 def printed_values(path):
-    """Return {measure: {query: text}} from an output of trec_eval 10, for measures that we have."""
+    """Return {measure: {query: text}} from an output of trec_eval 10, for measures in skgraded."""
     values = {}
     for line in path.read_text().splitlines():
         name, query, value = line.split(None, 2)

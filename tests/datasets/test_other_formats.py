@@ -45,7 +45,7 @@ FORMATS = [
     (read_qrels, tabs(QRELS, b'# test\n \n"query-id"\t"corpus-id"\t"score"\n'), QRELS),
     (read_qrels, HEADER + b'q"1\t"a ""b"" c"\t1\n', [('q"1', 'a "b" c', 1.0)]),
     (read_qrels, HEADER + b"#1\td1\t1\n", [("#1", "d1", 1.0)]),  # an id below the header
-    (read_qrels, b"1\t0\td1\t1\n", [("1", "d1", 1.0)]),  # of MS MARCO
+    (read_qrels, b"1\t0\td1\t1\n", [("1", "d1", 1.0)]),  # MS MARCO
     (read_run, MS_MARCO, RANKS),
     (read_run, b"1 Q0 d 1 2.5 my run\n1 Q0 e 2 0 my  run v2\n", [("1", "d", 2.5), ("1", "e", 0.0)]),
     (read_run, b"q Q0 d 1 1 s\nq Q0 e \xff 1 s\n", [("q", "d", 1.0), ("q", "e", 1.0)]),
@@ -117,7 +117,7 @@ FORMATS = [
 
 @pytest.mark.usefixtures("arrow")
 def test_rows_of_qrels_without_grades_are_left_out_with_a_warning():
-    # Quepid writes queries without ratings alone, and documents without a rating.
+    # Quepid writes queries without ratings without documents, and documents without a rating.
     data = b"query,docid,rating\nq1,d 1,2\nq 2\nq1,d3,\nq1,d2,0\n007,#d,1\n"
     with pytest.warns(UserWarning, match="2 of 5 rows contain no grade .* is line 3"):
         assert rows_of(read_qrels, data) == QRELS

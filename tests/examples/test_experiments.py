@@ -125,5 +125,5 @@ def test_the_values_of_constant_strategies_depend_on_the_tie_rule(ohsumed):
             )
         )
         assert worst < average < file_order < best
-    # One query has no relevant document; the others have the value 1 in the ideal order.
+    # One query has no relevant document; all other queries have the value 1 in the ideal order.
     assert row(table, "the best order") == [round(105 / 106, 4)] * 4

@@ -78,13 +78,13 @@ def check_stars(names):
 
 
 def check_judges(names):
-    """No measure preserves the order of the systems clearly better than the others."""
+    """No measure preserves the order of the systems clearly better than another measure."""
     taus = names["summary"]
     for _, of_judge in taus.groupby("judge"):
         assert len(of_judge) == 3 and np.ptp(of_judge["mean"]) < of_judge["std"].min()
 
 
-# The tests of the rooms cover the claims of the other examples.
+# The tests in the other folders cover the claims of the other examples.
 CHECKS = {
     name.replace("check_", "plot_"): check
     for name, check in list(globals().items())

@@ -11,7 +11,7 @@ ROUNDS = 3
 
 
 def part(rank):
-    """X, y and query ids of one worker: the first has five times the queries of the second."""
+    """X, y and query ids of one worker; the first worker has five times the second's queries."""
     X, y, qid = make_ranking(n_queries=60, random_state=0)
     mine = (qid < 50) == (rank == 0)
     return X[mine], y[mine], qid[mine]

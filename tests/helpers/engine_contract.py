@@ -71,7 +71,7 @@ BAD_INPUT = {
 
 
 def with_a_split_query(text):
-    """Return the id of a query and three parts, two of which contain rows of this query."""
+    """Return the id of a query and three parts; two of them contain rows of this query."""
     frame = table(60, text)
     query, lost = first_rows(frame)
     first, second, third = whole_pieces(frame.drop(index=lost), 3)

@@ -12,7 +12,7 @@ LAST_BITS = 2.0**-52
 
 @pytest.fixture(scope="module")
 def places():
-    """Return integers in random order, some of which occur twice."""
+    """Return integers in random order; some of them occur twice."""
     rng = np.random.default_rng(0)
     return rng.permutation(N) // rng.choice([1, 2], N, p=[0.9, 0.1])
 

@@ -146,7 +146,7 @@ def spark(session, tmp_path_factory):
 
 @pytest.fixture
 def small_steps(monkeypatch):
-    """Process a small table in as many steps as a large table."""
+    """Process a small table in the same number of steps as a large table."""
     from skgraded.large import batches, pieces
 
     monkeypatch.setattr(batches, "ROWS", 200)

@@ -124,7 +124,7 @@ PARAMETERS = {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metr
 
 @pytest.fixture(scope="module")
 def on_workers(cluster):
-    """Return rankings, and a function that gives the first worker five times as many queries."""
+    """Return rankings, and a function that gives one worker five times the other's queries."""
     from dask import array as da
 
     X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)

@@ -78,7 +78,7 @@ def optuna():
 def mlflow():
     mlflow = tool("mlflow")
     mlflow.set_tracking_uri(f"sqlite:///{tempfile.mkdtemp()}/runs.db")
-    mlflow.set_experiment("list of tools")  # other tests select experiments of other stores
+    mlflow.set_experiment("list of tools")  # other tests select experiments in other stores
     return {"mlflow": mlflow}
 
 

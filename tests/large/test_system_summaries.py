@@ -1,4 +1,4 @@
-"""Summaries of several systems: compare returns the same for them as for Evaluations."""
+"""For Summaries of several systems, compare returns the same results as for Evaluations."""
 
 import numpy as np
 import pytest

@@ -165,7 +165,7 @@ def test_multiplied_grades_change_nothing(measures, rows):
             )
 
 
-# --- weights: those that are constant within a query -------------------------------------------
+# --- weights that are constant within a query --------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
 """Long queries: many grade levels, and cut-offs far above the length of a tie block.
 
 Short queries do not reach every algorithm (few or many levels, all sorted or only the top k). Long
-queries without ties are compared with the definition, and those with ties with the values of the
-same documents in the orders that their scores allow.
+queries without ties are compared with the definition. Long queries with ties are compared with the
+values of the same documents in all orders that the scores allow.
 """
 
 import math
@@ -229,7 +229,7 @@ def test_err_of_a_tie_equals_exact_arithmetic(grades_of, n):
 
 
 def test_err_of_200000_tied_documents_takes_linear_time():
-    # With so many documents, those above are nearly independent, and Σ_i v (1 - v)^(i-1) / i is
+    # In such a long tie, the documents above are nearly independent, and Σ_i v (1 - v)^(i-1) / i is
     # v / (1 - v) · ln(1 / v).
     grades = np.random.default_rng(0).integers(0, 5, 200_000)
     v = stops(grades, 4).mean()

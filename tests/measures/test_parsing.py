@@ -1,4 +1,4 @@
-"""Texts of measures; tests/measures/test_messages.py contains those that cannot be parsed."""
+"""Texts of measures; tests/measures/test_messages.py contains texts that cannot be parsed."""
 
 import inspect
 from math import nan

@@ -1,4 +1,4 @@
-"""Early stopping in QueryRanker: every booster is compared with a training of all rounds."""
+"""Early stopping in QueryRanker: every booster is compared with a full training run."""
 
 from functools import cache
 
@@ -87,7 +87,7 @@ def stopping(estimator, **parameters):
 
 
 def stopped(estimator, fit_params=(), **parameters):
-    """Return a ranker fitted on all queries, some of which it holds out."""
+    """Return a ranker that is fitted on all queries and holds out some of them."""
     X, y, qid = data()
     return stopping(estimator, **parameters).fit(X, y, qid=qid, **dict(fit_params))
 
@@ -107,7 +107,7 @@ def after(model, X, n_rounds):
     return model.predict(X, ntree_end=n_rounds)
 
 
-# Compared with a training of all rounds ----------------------------------------------------------
+# Compared with a full training run ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("patience", [PATIENCE, ROUNDS])

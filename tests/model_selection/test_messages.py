@@ -36,7 +36,7 @@ ALL_WAYS = re.escape("fit(X, y, qid=qid)") + ".*qid='query_id'.*qid='query_id'.*
 
 
 class NeverTrained(LGBMRanker):
-    """A ranker of LightGBM whose fit fails, because bad input must be rejected before."""
+    """A ranker of LightGBM whose fit fails, because bad input must be rejected before fit."""
 
     def fit(self, X, y=None, group=None, **kwargs):
         raise AssertionError("bad input must be rejected before any fit")
@@ -641,7 +641,7 @@ def days(qid):
 
 
 def shared(kind):
-    """Validation rows of query 17 have the id of query 7."""
+    """Fit with validation rows of query 17 that have the id of query 7."""
     return validate(qid=kind(QID[REST]), qid_val=kind(np.where(QID[EVAL] == 17, 7, QID[EVAL])))
 
 

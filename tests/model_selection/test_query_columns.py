@@ -111,7 +111,7 @@ def test_a_position_after_the_steps_of_a_pipeline_is_an_error():
             ValueError, match=r"got no qid.*make_ranking_scorer\(…, qid='query_id'\)"
         ):
             call(frame, Y)
-    by_position = sg.make_ranking_scorer("ndcng@10", qid=1)  # of the user's X
+    by_position = sg.make_ranking_scorer("ndcng@10", qid=1)  # a position in the user's X
     assert by_position(pipe, frame, Y) == SCORER(encoded(RANKER).fit(frame, Y), frame, Y)
 
 

@@ -1,4 +1,4 @@
-"""QueryRanker gives the models that each library fits to its own form of queries and weights."""
+"""QueryRanker fits the same models as each library with its form of queries and weights."""
 
 import pickle
 from functools import cache

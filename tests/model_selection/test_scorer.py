@@ -18,7 +18,7 @@ NDCNG = sg.NDCNG(k=10)
 QID = np.array(["b", "b", "a", "b", "a"], dtype=object)
 GRADES = np.array([2, 0, 1, 3, 0])
 SCORES = np.array([0.3, 0.9, 0.8, 0.2, 0.1])
-# The scores order the grades of query b as 0 2 3, and those of query a as 1 0.
+# The scores order the grades of query b as 0 2 3, and the grades of query a as 1 0.
 EXPECTED_RR = (1 / 2 + 1 / 1) / 2
 
 

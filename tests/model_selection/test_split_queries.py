@@ -1,4 +1,4 @@
-"""Warnings about queries of which a ranker is fitted on, or scores, only some rows."""
+"""Warnings if a ranker is fitted on only some rows of a query, or scores only some rows."""
 
 import pickle
 import re

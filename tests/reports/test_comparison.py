@@ -117,7 +117,7 @@ def test_the_smallest_possible_resampled_p_value_is_shown_as_a_bound():
 
 @pytest.mark.parametrize("correction, level", [("holm", 0.9), ("fdr_bh", 0.95)])
 def test_intervals_have_the_level_of_the_correction(table, correction, level):
-    """The level is that of Bonferroni, or of Benjamini and Yekutieli for fdr_bh."""
+    """Intervals have Bonferroni's level, or for fdr_bh the level of Benjamini and Yekutieli."""
     frame = sg.compare(table, test="t", correction=correction, level=level).to_frame()
     n_significant = (frame["p_adjusted"] <= 1 - level).sum()
     assert 1 < n_significant < 9

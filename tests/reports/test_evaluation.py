@@ -346,7 +346,7 @@ def test_a_series_is_paired_with_the_query_ids_in_its_index(ids):
 def test_a_series_without_ids_is_in_the_order_of_query_ids():
     log = pd.DataFrame({"query": [2, 0, 1], "paid": [7.0, 5, 6]}).sort_values("paid")
     values = [log["paid"].to_numpy(), log["paid"].reset_index(drop=True), log["paid"].tolist()]
-    for of_query in (log["paid"], *values):  # the index of log["paid"] is that of log["query"]
+    for of_query in (log["paid"], *values):  # log["paid"] and log["query"] have the same index
         assert sg.Evaluation(log["query"], {"m": of_query}).per_query["m"].tolist() == [5, 6, 7]
     # Without the row labels of query_ids, the index contains query ids: here, 1, 2, 0.
     ev = sg.Evaluation(log["query"].to_numpy(), {"m": log["paid"]})

@@ -112,7 +112,7 @@ def test_the_published_table(data_dir):
             for name in ("human", *published.index)
         }
     )
-    # Only one judge has a grade above 3, and only once.
+    # Only one judge gives a grade above 3, for one document.
     with pytest.warns(
         UserWarning, match=r"zeroshot2'\] has .* 0 to 10 \(grade 10: 1 doc"
     ) as caught:

@@ -270,7 +270,7 @@ class TestTrend:
         assert last["n_queries_upper"] == pytest.approx(before.mean() + reach)
 
     def test_the_number_of_queries_has_a_season(self):
-        sizes = [400, 100, 410, 104, 390, 96, 402, 98, 100, 101]  # day 9 has those of odd days
+        sizes = [400, 100, 410, 104, 390, 96, 402, 98, 100, 101]  # day 9 has the size of an odd day
         nights = [summary([0.5] * n, f"2026-11-{i:02}", ["RR"]) for i, n in enumerate(sizes, 1)]
         outside = sg.trend(nights, season=2)["n_queries_is_outside"]
         assert outside.tolist() == [False] * 8 + [True, False]

@@ -117,7 +117,7 @@ def test_the_verdict_agrees_with_the_rows(seed):
     systems = draw_systems(rng)
     settings = draw_settings(rng, systems)
     if settings["test"] and TESTS[settings["test"]].statistic:
-        settings["test"] = "t"  # others can favor the system with the lower mean
+        settings["test"] = "t"  # other tests can favor the system with the lower mean
     comparison = sg.compare(systems, **settings)
     pairs, means = pairs_of(comparison), {}
     for name, ev in systems.items():

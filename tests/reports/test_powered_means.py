@@ -45,7 +45,7 @@ def shuffled(part, seed=1):
 
 
 def split(human, judge, measure):
-    """Values of people, of the judge for the same queries, and of the judge for the others."""
+    """Values from people, and from the judge for the same queries and for the other queries."""
     position = {query: i for i, query in enumerate(judge.query_ids)}
     rows = [position[query] for query in human.query_ids]
     values = judge.per_query[measure]

@@ -161,7 +161,7 @@ MIXED = ["ap", "ndcg@5"]
 
 
 class TestCompare:
-    """Two systems, one of which retrieves unjudged documents."""
+    """Two systems; one of them retrieves unjudged documents."""
 
     GROUP = [4] * 12  # noqa: RUF012
     POOLED = [2, 0, 1, 0] * 12  # noqa: RUF012

@@ -82,7 +82,7 @@ def test_equal_judges_agree_perfectly_in_the_exact_interval_of_queries():
 
 
 def test_queries_with_the_most_frequent_grade_count_little_for_equal_judges():
-    """Of 40 queries with one document, 36 have grade 0 (weight .1) and 4 grade 1 (weight .9)."""
+    """36 queries have one document with grade 0 (weight .1), and 4 have grade 1 (weight .9)."""
     grades, query = np.repeat([0.0, 1.0], [36, 4]), np.arange(40)
     n = (36 * 0.1 + 4 * 0.9) ** 2 / (36 * 0.1**2 + 4 * 0.9**2)
     high = stats.beta.ppf(0.975, 1, 2 * n)
@@ -154,7 +154,7 @@ def test_the_spread_equals_tau_over_resampled_queries():
     rng = np.random.default_rng(0)
     truth = rng.beta(2, 2, (20, 30)) + np.arange(20)[:, None] / 50
     judge = truth + rng.normal(0, 0.6, truth.shape)
-    for values in (truth, judge):  # each system has other values that are nan
+    for values in (truth, judge):  # each system has nan for different queries
         values[rng.random(values.shape) < np.arange(20)[:, None] / 30] = np.nan
     result = tau_spread(truth, judge, 4000, np.random.default_rng(0))
     expected, narrower = spread_by_loops(truth, judge)

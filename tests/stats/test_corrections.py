@@ -15,7 +15,7 @@ from skgraded.stats.corrections import CORRECTIONS, adjust, is_significant, leve
         # p-value is below an earlier one.
         ("holm", [4 * 0.01, 3 * 0.02, 2 * 0.04, max(2 * 0.04, 1 * 0.05)]),
         ("bonferroni", [4 * 0.01, 4 * 0.02, 4 * 0.04, 4 * 0.05]),
-        # The k-th smallest is multiplied by m / k; none is above a later one.
+        # The k-th smallest p-value is multiplied by m / k; no corrected p-value is above a later p-value.
         ("fdr_bh", [4 / 1 * 0.01, 4 / 2 * 0.02, min(4 / 3 * 0.04, 0.05), 4 / 4 * 0.05]),
         (None, [0.01, 0.02, 0.04, 0.05]),
     ],

@@ -70,7 +70,7 @@ def test_p_values_of_t_and_wilcoxon_equal_scipy(pair, ties):
 
 
 def test_the_p_value_of_wilcoxon_by_hand():
-    # The negative difference has rank 4. Of the 2^6 sets of ranks, 7 have a sum of at most 4: ∅,
+    # The negative difference has rank 4. Among the 2^6 sets of ranks, 7 have a sum of at most 4: ∅,
     # {1}, {2}, {3}, {4}, {1, 2} and {1, 3}.
     d = np.array([[0.1, 0.2, 0.3, -0.4, 0.5, 0.6]])
     assert p_values("wilcoxon", d, 0, 0) == pytest.approx(2 * 7 / 2**6, rel=1e-14)

@@ -140,7 +140,7 @@ def test_plans_without_gain_equal_the_plan_without_the_judge():
     assert alone == with_judge
     constant = np.zeros(30), np.zeros(100)
     assert queries_needed(human, *constant, 0.3, 0.95) == (alone, alone)
-    # All 130 queries of the judge suffice without the judge, or not even all of them.
+    # Without the judge, people would need all 130 queries, or even more.
     reach = half_width_alone(human, 130, 0.95)
     assert queries_needed(human, *useless, reach * (1 + 1e-9), 0.95) == (130, 130)
     assert np.isnan(queries_needed(human, judge, others, reach * (1 - 1e-9), 0.95)).all()

@@ -80,7 +80,7 @@ def test_values_are_tied_if_they_are_equal_up_to_rounding_relative_to_the_values
     # Where numbers cancel, a correlation of 0 has the rounding errors of the numbers.
     assert outcomes([0.0, 0.5, -0.5], [1e-16, 0.5, -0.5]) == (0, 3, 0)
     assert outcomes([0.0, 0.0], [1e-16, 2e-16]) == (2, 0, 0)
-    # A large value has larger errors, but does not hide the differences of others.
+    # A large value has larger errors, but does not hide the differences between other values.
     assert outcomes([1e6, 1.0, 2.0], [1e6 + 1e-10, 1.001, 1.999]) == (1, 1, 1)
 
 

@@ -44,5 +44,5 @@ def test_shares_are_compared_with_fishers_exact_test(counts, sizes):
     table = [counts, [n - count for count, n in zip(counts, sizes, strict=True)]]
     expected = stats.fisher_exact(table).pvalue
     assert share_p_value(counts, sizes) == pytest.approx(expected, rel=1e-12)
-    # Of the C(4, 2) = 6 ways to choose two of four, 2 are as extreme as both from one half.
+    # Among the C(4, 2) = 6 choices of two values, 2 are as extreme as two values from one group.
     assert share_p_value((2, 0), (2, 2)) == pytest.approx(2 / 6)

@@ -18,7 +18,7 @@ from selenium.webdriver.support.select import Select  # noqa: E402
 NAMES = ["bm25", "lgbm", "lgbm-tuned", "a system with a rather long name that must be wrapped"]
 
 # Rectangles of all visible texts, clipped to the containers that scroll. The rectangle of a line is
-# taller than its letters, by a fifth above and below.
+# taller than its characters, by a fifth above and below.
 TEXTS = """
 const seen = [];
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
