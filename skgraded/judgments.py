@@ -40,7 +40,7 @@ def read_truth(
     group: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> Truth:
-    """Check what a user passes as grades, queries and weights, and convert it to arrays."""
+    """Check the grades, queries and weights that a user passes, and convert them to arrays."""
     arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
     has_labels = any(type(values) not in UNLABELLED for values in arguments.values())
     labels = check_row_labels(arguments) if has_labels else ()
@@ -66,8 +66,9 @@ class Judgments:
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Grades, any real numbers ≥ 0; 0 = irrelevant. NaN: the grade is unknown. Negative numbers
-        have only an order. Measures that cannot use NaN or negative numbers raise an error.
+        Grades, any real numbers ≥ 0; 0 = irrelevant. NaN: the grade is unknown. With negative
+        numbers, only the order matters. Measures that cannot use NaN or negative numbers raise an
+        error.
     qid : array-like of shape (n,), optional
         Query ids of the rows: any hashable values, in any order.
     group : array-like of shape (n_queries,), optional
@@ -270,7 +271,7 @@ class Layout:
         return np.repeat(per_query, self.n_levels)
 
     def divide_levels(self, per_level: np.ndarray, per_query: np.ndarray) -> np.ndarray:
-        """Divide per-level values by the value of the query, unless the latter is 0."""
+        """Divide per-level values by the per-query value, unless the per-query value is 0."""
         return divide_by_query(per_level, per_query, self.level_starts)
 
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:

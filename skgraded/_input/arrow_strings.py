@@ -38,7 +38,7 @@ def number_column(column: "ArrowColumn") -> Numbered:
 
 
 def number_strings(ids: list[Any] | np.ndarray) -> Numbered | None:
-    """Number texts like `number_column`; return None if there are other objects than str."""
+    """Number texts like `number_column`; return None if any object is not a str."""
     copy, spans = _find_spans_of_strings(ids)
     if spans is None:
         return None

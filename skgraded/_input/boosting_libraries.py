@@ -26,12 +26,12 @@ def refuse_data_set(values: object, name: str) -> None:
 
 @cache
 def has_metrics(library: str) -> bool:
-    """Return whether the package has metrics for a library: a file in boosting/, and a door."""
+    """Return whether the package has metrics, and a public module, for a library."""
     return is_installed(f"skgraded.boosting.{library}", f"skgraded.{library}")
 
 
 def refuse_library(measure: object) -> None:
-    """Raise a TypeError if a boosting library calls the measure as its own metric.
+    """Raise a TypeError if a boosting library calls the measure as a metric.
 
     XGBoost's estimators call a measure for each query or for all rows, and minimize it. LightGBM
     and CatBoost first copy their settings, which are dicts and lists that may contain the measure.

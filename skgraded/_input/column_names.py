@@ -6,8 +6,8 @@ from typing import Any
 
 from skgraded._input.words import find_nearest, normalize_name, quote_names, suggest_name
 
-# Accepted names, in order of priority; the names of a later group are used only if a table has no
-# name of the groups before. In PyTerrier data frames, `qid` contains query ids and `query` texts.
+# Accepted names, in order of priority; names from a later group are used only if a table has no
+# name from an earlier group. In PyTerrier data frames, `qid` contains query ids and `query` texts.
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "query": (("qid", "query_id", "q_id", "query-id", "query", "user_id"),),
     "document": (
@@ -30,9 +30,9 @@ BEIR = normalize_name("corpus-id")  # in qrels with this column, the grades may 
 
 
 def find_columns(names: Iterable[Any], side: str) -> dict[str, list[Any]]:
-    """Return the names that may be those of each column of qrels or a run, the best one first.
+    """Return the candidate names for each column of qrels or a run, in order of priority.
 
-    Case, "_", "-" and spaces are ignored, but an exact name wins over other spellings.
+    Case, "_", "-" and spaces are ignored, but exact names have priority over other spellings.
     """
     known = list(dict.fromkeys(names))
     spellings: dict[str, list[Any]] = {}
@@ -70,7 +70,7 @@ def choose_columns(names: Collection[Any], side: str, columns: Iterable[str] = (
 
 
 def _show_renaming(column: str, found: Mapping[str, list[Any]], names: Iterable[Any]) -> str:
-    """Return the line that renames the column that is most probably the missing one."""
+    """Return the code that renames the most probable candidate for the missing column."""
     others = [name for name in names if not any(name in matches for matches in found.values())]
     nearest = (find_nearest(known, others) for known in chain(*NAMES[column]))
     name = next(filter(None, nearest), others[0] if others else "…")
@@ -78,7 +78,7 @@ def _show_renaming(column: str, found: Mapping[str, list[Any]], names: Iterable[
 
 
 def suggest_column(name: Any, names: Collection[Any]) -> str:
-    """Suggest a column that has another name for the same content, or else a similar name."""
+    """Suggest a column with another name for the same content or, without one, a similar name."""
     column = COLUMN_OF.get(normalize_name(str(name)))
     side = "run" if column == "score" else "qrels"
     matches = find_columns(names, side)[column] if column else ()

@@ -1,6 +1,6 @@
-"""The door: each argument that a user passes is read and checked here, once.
+"""Validation: each argument that a user passes is read and checked here, once.
 
-The functions return plain NumPy arrays, which everything behind the door trusts. In errors, `name`
+The functions return plain NumPy arrays, which other modules do not check again. In errors, `name`
 names the checked argument, `expected` names an argument with `n` rows, and `row_name` returns the
 name of a row.
 """
@@ -37,7 +37,7 @@ ROWS = (
 )
 SIDES = ("y_true", "y_score")
 
-# Our names of arguments, keyed by the names in other tools; a function has at most one of them.
+# Our argument names, keyed by the names in other tools; a function has at most one of them.
 OUR_NAMES = {
     "metrics": ("measures", "measure"),
     "metric": ("measures", "measure"),
@@ -54,7 +54,7 @@ NEGATIVE_GRADES = (
 
 
 def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Raise a TypeError with our name of an argument that has another name in other tools."""
+    """Raise a TypeError that states our name for an argument with another name in other tools."""
     known = inspect.signature(function).parameters
 
     @wraps(function)
@@ -73,9 +73,9 @@ def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def argument_error(message: str, *arguments: str) -> ValueError:
-    """Return a ValueError with the names of the arguments in its message, as a field.
+    """Return a ValueError that also stores the names of the arguments in its message.
 
-    The command prints its options instead of these names.
+    The command replaces these names with its options.
     """
     error = ValueError(message)
     error.arguments = arguments  # type: ignore[attr-defined]
@@ -250,7 +250,7 @@ def check_grades(
     allow_nan: bool = False,
     allow_negative: bool = False,
 ) -> np.ndarray:
-    """Check that grades are finite and ≥ 0, unless the flags allow others; return them as float64."""
+    """Check that grades are finite and ≥ 0, unless flags allow more; return them as float64."""
     grades, _ = read_grades(y, name, n, expected)
     refuse_bad_grades(grades, name, allow_nan, allow_negative=allow_negative)
     return grades
@@ -329,7 +329,8 @@ def check_weights(
 ) -> np.ndarray:
     """Return weights, which are finite, ≥ 0 and not all 0, as float64.
 
-    If there are `n_queries` weights instead of `n`, the error tells how to repeat them for each row.
+    If there are `n_queries` weights instead of `n`, the error explains how to repeat them for each
+    row.
     """
     weights = column(weights, name)
     if n != len(weights) == n_queries:

@@ -89,7 +89,7 @@ def sort_positions(ids: np.ndarray) -> np.ndarray:
 
 
 def make_sortable(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return one id per row or, if `<` does not order all ids, its number in sorted order."""
+    """Return the ids of the rows or, if `<` cannot compare all ids, their sorted numbers."""
     order = sort_positions(ids)
     try:
         if ids.dtype.kind != "O" or all(low < high for low, high in pairwise(ids[order])):
@@ -163,7 +163,7 @@ def average_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -
 
 
 def warn_of_row_ids(sizes: np.ndarray) -> None:
-    """Warn if all of at least ten queries have one row, probably because qid is a row id."""
+    """Warn if each of ten or more queries has one row, probably because qid is a row id."""
     if len(sizes) >= 10 and sizes.max() == 1:
         warn_of_input(
             f"Each of the {len(sizes)} queries has only one row. A single row cannot be ranked: "
@@ -195,11 +195,11 @@ def find_distinct_rows(
     values: Mapping[str, np.ndarray],
     duplicates: str,
 ) -> np.ndarray | None:
-    """Return the rows that remain if repeated documents of a query are dropped, or None for all.
+    """Return the rows that remain after dropping repeated documents; None means all rows.
 
     `codes` contains the position in `query_ids` of each row's query; `values`, keyed by argument,
-    must be equal in repeated rows. A ValueError names a document if they differ, or if `duplicates`
-    is "raise" and a document is repeated.
+    must be equal in repeated rows. A ValueError names a document if these values differ, or if
+    `duplicates` is "raise" and a document is repeated.
     """
     document_codes, documents = query_codes(document, len(codes), "qid", name="document")
     keys = codes.astype(np.intp) * len(documents) + document_codes
@@ -238,7 +238,7 @@ def _number(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Return row codes, distinct ids, row counts per id, and whether the codes are sorted.
 
-    `rows` contains the row of each id, or is None if the ids are those of all rows.
+    `rows` contains the row of each id, or is None if there is one id per row.
     """
 
     def row_of(i: int) -> int:
@@ -270,8 +270,8 @@ def _number(
 def refuse_inexact(ids: np.ndarray, name: str, row_of: Callable[[int], int] = int) -> None:
     """Raise a ValueError for the first float id that is too large for its type to be exact.
 
-    `row_of` converts the position of an id to its row. Infinity is an id, except if it may be an
-    overflow.
+    `row_of` converts the position of an id to its row. Infinity is accepted as an id, unless it may
+    result from an overflow.
     """
     limit = 2 ** (int(np.finfo(ids.dtype).nmant) + 1)
     may_overflow = ids.dtype.itemsize < 8
@@ -305,7 +305,8 @@ def make_missing_id_error(name: str, row: int, value: object) -> ValueError:
 def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
     """Return (ids, None) or, for a column of coded text, (codes, categories).
 
-    The ids are returned as an array, a list or an Arrow column of texts. The ids 1 and "1" are different.
+    The ids are returned as an array, a list or an Arrow column of texts. The ids 1 and "1" are
+    different.
     """
     is_plain = isinstance(getattr(qid, "dtype", None), np.dtype) and not np.ma.isMaskedArray(qid)
     if is_plain and qid.ndim == 1 and qid.dtype.kind in "buifmMU":  # fast path

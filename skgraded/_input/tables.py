@@ -1,4 +1,4 @@
-"""Tables that users pass: frames of all libraries that narwhals supports, arrays and CSR matrices."""
+"""Tables that users pass: frames of any library that narwhals supports, arrays, CSR matrices."""
 
 import os
 from collections import Counter
@@ -166,7 +166,7 @@ def stack_rows(table: Any, other: Any) -> Any:
 
 
 def _with_same_categories(column: Any, other: Any) -> tuple[Any, Any]:
-    """Return two columns with the categories of both, first those of `column`.
+    """Return two columns with the categories of both; categories of `column` come first.
 
     Arrow dictionaries and the type Categorical of polars are joined by their libraries.
     """
@@ -185,7 +185,7 @@ def _with_same_categories(column: Any, other: Any) -> tuple[Any, Any]:
 
 
 def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the column names among the arguments by columns of `data`; None stays None.
+    """Replace the column names among the arguments with columns of `data`; None is kept.
 
     Without `data`, all arguments must be arrays.
     """
@@ -292,6 +292,6 @@ def _find_reordered(index: "pd.Index", other: "pd.Index") -> int | None:
 
     hashes, others = (hash_pandas_object(labels).to_numpy() for labels in (index, other))
     differs = hashes != others
-    # Equal sums of 64-bit hashes: the same labels, up to an improbable collision.
+    # Equal sums of 64-bit hashes mean equal labels, apart from an improbable collision.
     is_permutation = differs.any() and hashes.sum() == others.sum()
     return int(np.argmax(differs)) if is_permutation else None

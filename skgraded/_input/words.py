@@ -88,7 +88,7 @@ def check_names(names: Iterable[Any], argument: str) -> None:
 
 
 def refuse_repeated(names: Sequence[Any], argument: str) -> None:
-    """Raise a ValueError if a name is repeated; a dict of the names would contain it once."""
+    """Raise a ValueError if a name is repeated; a dict would contain it only once."""
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
@@ -111,7 +111,7 @@ def escape_unprintable(text: str) -> str:
 
 
 def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
-    """Return the positions of the n lowest values in ascending order; then, the lowest id counts."""
+    """Return the positions of the n lowest values in ascending order; ids break ties."""
     if ids.dtype.kind != "O":
         return np.lexsort((ids, values))[:n]
     keys = ids if set(map(type, ids)) == {str} else map(make_sort_key, ids)  # shortcut for strings
@@ -121,7 +121,7 @@ def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
 
 def make_sort_key(query: Any) -> tuple[str, Any]:
     """Return a sort key for ids of any type: the name of the type, then the value."""
-    if type(query) in (str, int):  # speed only
+    if type(query) in (str, int):  # only for speed
         return "str" if type(query) is str else "", query
     query = plain(query)
     if isinstance(query, tuple):

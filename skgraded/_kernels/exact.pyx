@@ -73,7 +73,7 @@ def whole_dot(const double[::1] x, const double[::1] y):
                 a, b = whole_of(a), whole_of(b)
                 a_upper, a_lower = a >> 32, a & 0xFFFFFFFFu
                 b_upper, b_lower = b >> 32, b & 0xFFFFFFFFu
-                if b_lower:  # 0 in a sum, where y is 1
+                if b_lower:  # b_lower is 0 in a plain sum, where y is 1
                     add_whole(places, a_lower * b_lower, position, sign)
                 add_whole(places, a_upper * b_lower + a_lower * b_upper, position + 32, sign)
                 add_whole(places, a_upper * b_upper, position + 64, sign)

@@ -87,7 +87,7 @@ FOR_PROCESSORS [[maybe_unused]] static int kind_of_ties(
     return differing ? TIES_BY_SCORES : TIES_BY_KEYS;
 }
 
-// For each of n sorted keys, where its block of keys with the same upper bits ends.
+// For each of n sorted keys, the end of its block of keys with the same upper bits.
 [[maybe_unused]] static void mark_blocks(const uint64_t* keys, ptrdiff_t n, uint64_t mask, int32_t* ends) {
     int32_t end = int32_t(n);
     for (ptrdiff_t i = n - 1; i > 0; i--) {
@@ -99,8 +99,8 @@ FOR_PROCESSORS [[maybe_unused]] static int kind_of_ties(
         ends[0] = end;
 }
 
-// Up to 64 consecutive blocks of ties: for each, its number of documents per code in 8 bits, the
-// sum of its discounts, and where it starts, which is where the block before it ends. Eight empty
+// Up to 64 consecutive blocks of ties. Each block has its number of documents per code in 8 bits,
+// the sum of its discounts, and its start, which is the end of the previous block. Eight empty
 // blocks follow, so that loops process eight blocks at a time.
 struct Blocks {
     uint64_t packed[72];
@@ -149,8 +149,8 @@ FOR_PROCESSORS [[maybe_unused]] static ptrdiff_t longest_block(const int32_t* en
     return p;
 }
 
-// Number of documents of a block with a code, converted without a slow instruction: the bits are
-// those of 2^52 + count.
+// Number of documents of a block with a code, converted without a slow instruction: the bits equal
+// the bits of 2^52 + count.
 static inline double count_of(uint64_t packed, ptrdiff_t code) {
     uint64_t bits = (packed >> (8 * code) & 255) | 0x4330000000000000u;
     double count;
@@ -191,8 +191,8 @@ FOR_PROCESSORS [[maybe_unused]] static double sum_in_order(
     return total;
 }
 
-// A PAIR sum to which each block of n documents after a others adds Σ_i (x + (i-1)·m̄) / (a+i), see
-// `block_sum`. With the sum D of the discounts 1/(a+i), this is x·D + m̄·(n - (a+1)·D).
+// A PAIR sum to which each block of n documents below a documents adds Σ_i (x + (i-1)·m̄) / (a+i),
+// see `block_sum`. With the sum D of the discounts 1/(a+i), this is x·D + m̄·(n - (a+1)·D).
 FOR_PROCESSORS [[maybe_unused]] static double add_pairs(
     double total, const Blocks* blocks, const double* step, double* hits, int32_t top
 ) {

@@ -19,7 +19,7 @@ from skgraded._kernels.arrays cimport array_of
 
 cnp.import_array()
 
-cdef uint64_t SEED = int.from_bytes(urandom(8), "little")  # of hash tables in this process
+cdef uint64_t SEED = int.from_bytes(urandom(8), "little")  # seed of the hash tables in this process
 
 cdef enum:
     AHEAD = 16  # rows between the prefetch of memory and its use

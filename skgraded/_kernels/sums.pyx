@@ -118,7 +118,7 @@ cdef struct Ranking:
     # Codes of the n retrieved documents, best score first, to the required depth; then codes of
     # the documents that were not retrieved. The total is n_all.
     int32_t* codes
-    # Where the block of tied documents of each position ends. Documents that were not
+    # End of the block of tied documents at each position. Documents that were not
     # retrieved form one block.
     int32_t* ends
     Py_ssize_t n
@@ -204,7 +204,7 @@ cdef const int32_t* order_ties(const Ranking* ranking, Py_ssize_t n, int ties) n
 
 cdef struct TiedList:
     const int32_t* codes  # best first
-    const int32_t* ends  # where the block of ties of each position ends
+    const int32_t* ends  # end of the block of ties at each position
 
 cdef struct UntiedList:  # without ties, or with codes already ordered by the tie rule
     const int32_t* codes
@@ -502,7 +502,7 @@ cdef double above_sum(
                 total += values[code] * (1.0 - prior) * tree_above(&tree, code, 1.0)
         for p in range(start, end):
             tree_add(&tree, ranked.codes[p], 0.0)
-        # After the block is added, its documents count `prior`, documents above it count the rest.
+        # After the block is added, its documents count `prior`; documents above it count the rest.
         for p in range(start, end):
             code = ranked.codes[p]
             if code >= 0:

@@ -1,4 +1,4 @@
-"""Adapters that tell QueryRanker how to fit a model; the file of each library contains its own."""
+"""Adapters that tell QueryRanker how to fit a model; each library's file contains its adapters."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -53,8 +53,8 @@ class Adapter:
     """Generic adapter for regressors and rankers; a library overrides attributes and methods.
 
     `whole` is the estimator of the user: `estimator`, or a pipeline with this last step. Neither is
-    ever modified; only copies are fitted. QueryRanker calls the methods without an underscore, and
-    each library overrides those with an underscore, which concern only the last step.
+    ever modified; only copies are fitted. QueryRanker calls the methods without an underscore. Each
+    library overrides the methods with an underscore, which concern only the last step.
     """
 
     whole: Any
@@ -62,8 +62,8 @@ class Adapter:
     _: KW_ONLY
     grades_are_gains: bool  # whether NDCG objectives use the grades as gains
 
-    # Arguments of fit that may receive the queries. The first that fit has is used. `group` receives
-    # the sizes of consecutive queries, and the others receive the query of each row.
+    # Arguments of fit that may receive the queries. The first one that fit accepts is used. `group`
+    # receives the sizes of consecutive queries; the other arguments receive the query of each row.
     query_arguments: ClassVar[Sequence[str]] = ("qid", "group", "group_id")
     # Arguments of fit that depend on the order of the rows
     row_arguments: ClassVar[Collection[str]] = ()
@@ -101,7 +101,7 @@ class Adapter:
         add_round: Callable[[np.ndarray], None],
         fit_params: dict[str, Any],
     ) -> Any:
-        """Fit a copy until `state` is over; pass the validation scores of a round to `add_round`."""
+        """Fit a copy until `state.is_over`; pass each round's validation scores to `add_round`."""
         return self._fit_steps(
             self.whole,
             [training, validation],
@@ -151,7 +151,7 @@ class Adapter:
 
     @property
     def grade_limit(self) -> tuple[float, str] | None:
-        """If grades must be integers, the highest one, and advice for the error about others."""
+        """The highest valid grade if grades must be integers, and advice for the error message."""
         return None
 
     def refuse_positions(self, fit_params: dict[str, Any]) -> None:
@@ -175,7 +175,7 @@ class Adapter:
     def remove_observers(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return the fit arguments without callbacks that run after a round.
 
-        These may read values of validation queries, as Optuna's callbacks for pruning do.
+        These callbacks may read values of validation queries, as Optuna's pruning callbacks do.
         """
         if "callbacks" not in fit_params:
             return fit_params

@@ -186,10 +186,10 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     Returns
     -------
     object
-        An object with the methods that CatBoost calls. Its class has the name of the measure, which
-        CatBoost shows (``Precision()``, ``Recall()`` and ``PairAccuracy()`` for those measures,
-        because CatBoost rejects its own metrics of these names for some losses). It raises a
-        ValueError if the data sets do not match `group_id` and `eval_group_id`.
+        An object with the methods that CatBoost calls. Its class, whose name CatBoost shows, has
+        the name of the measure. The names ``Precision()``, ``Recall()`` and ``PairAccuracy()``
+        contain parentheses, because CatBoost rejects its built-in metrics with these names for some
+        losses. It raises a ValueError if the data sets do not match `group_id` and `eval_group_id`.
 
         **The value is 0, with a UserWarning, for training rows that CatBoost shuffles.** CatBoost
         shuffles rows if there are categorical features or ``boosting_type="Ordered"``, unless
@@ -224,7 +224,7 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     True
     """
     checked = as_measure(measure)
-    # CatBoost shows the name of the class, and checks it as if it were its own metric.
+    # CatBoost shows the name of the class, and checks it like the name of a built-in metric.
     name = f"{checked.name}()" if checked.name in BUILT_IN else checked.name
     cls = type(name, (_CatBoostMetric,), {"__module__": __name__})
     return cls(checked, group_id, eval_group_id)
@@ -233,8 +233,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 class _CatBoostMetric(_Metric, BoostingMetric):
     """A metric that reads the labels of both data sets from the Pools in its first round.
 
-    CatBoost passes only labels and predictions, so the labels tell which data set is evaluated. Each
-    training copies the metric, so an object sees the Pools of one training.
+    CatBoost passes only labels and predictions, so the labels tell which data set is evaluated.
+    Each training copies the metric, so an object sees the Pools of a single training.
     """
 
     def __init__(self, measure: Measure, group_id: ArrayLike, eval_group_id: ArrayLike) -> None:

@@ -1,4 +1,4 @@
-"""Access to stack frames of other libraries, for what they do not pass to our code."""
+"""Access to stack frames of other libraries, for values that are not passed to our code."""
 
 import sys
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def find_pipeline_input(X: Any) -> Any:
     while frame is not None:
         if frame.f_code.co_name == "score" and isinstance(frame.f_locals.get("self"), Pipeline):
             outer: Any = frame.f_locals.get("X")
-            # A step that scores other rows passes another number of rows.
+            # If a step scores other rows, the number of rows differs.
             if hasattr(outer, "shape") and outer.shape[0] == X.shape[0]:
                 passed = outer
         frame = frame.f_back

@@ -49,7 +49,7 @@ class Rows:
         return replace(self, X=X, grades=self.grades[rows], weights=weights, sizes=sizes)
 
     def join(self, other: Self) -> Self:
-        """Return the rows of `self` followed by those of `other`; missing weights become 1."""
+        """Return the rows of `self` followed by the rows of `other`; missing weights become 1."""
         is_weighted = self.weights is not None or other.weights is not None
         weights = [
             np.ones(len(rows.grades)) if rows.weights is None else rows.weights

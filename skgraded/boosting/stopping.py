@@ -20,7 +20,7 @@ class StoppingState:
     measures: list[Measure]
     judgments: Judgments
     patience: int
-    n_jobs: int | None = None  # of the folds that train side by side; see joblib
+    n_jobs: int | None = None  # for folds trained in parallel; see joblib
     n_rounds: int = 0
     best_round: int = 0  # counted from 1
     best_score: float = -np.inf

@@ -194,7 +194,7 @@ class _XGBoostMetric(BoostingMetric):
         """Raise a ValueError if a callback of the current training would minimize a measure."""
         container = find_library_locals("self", xgb.callback.CallbackContainer).get("self")
         if container is None or container.metric is not self:
-            return  # called by the user, or by a metric of the user that wraps this one
+            return  # called by the user, or by a user's metric that wraps this metric
         for callback in container.callbacks:
             if not isinstance(callback, xgb.callback.EarlyStopping):
                 continue
@@ -212,7 +212,7 @@ class _XGBoostMetric(BoostingMetric):
     def _average_workers(self, dmatrix: xgb.DMatrix, preds: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; every worker must call this method."""
         # XGBoost itself would compute the unweighted mean of the workers' means (xgboost#8475).
-        # Failed workers also call allreduce, or the others would hang.
+        # Failed workers also call allreduce; otherwise, the other workers would hang.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
@@ -268,7 +268,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
     Notes
     -----
-    Unlike XGBoost's callback, it can be reused.
+    Unlike XGBoost's callback, an instance can be reused.
 
     Examples
     --------
@@ -341,8 +341,8 @@ def objective(
     -------
     callable
         XGBoost calls it as ``objective(preds, dmatrix)``. It returns gradients and hessians; the
-        hessians are twice the second derivatives, as in XGBoost's ``rank:ndcg``. Unlike there, the
-        weights of queries are not divided by their mean.
+        hessians are twice the second derivatives, as in XGBoost's ``rank:ndcg``. Unlike
+        ``rank:ndcg``, it does not divide the query weights by their mean.
 
     Raises
     ------

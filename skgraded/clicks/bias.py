@@ -146,19 +146,19 @@ class Counts:
     """
 
     rows: Impressions
-    unit: np.ndarray  # of each row
+    unit: np.ndarray  # unit of each row
     n_units: int
     unit_name: str
-    cell: np.ndarray  # of each row
-    position: np.ndarray  # of each cell, from 0
-    document: np.ndarray  # of each cell
-    query: np.ndarray | None  # of each cell, if queries are the units
+    cell: np.ndarray  # cell of each row
+    position: np.ndarray  # position of each cell, from 0
+    document: np.ndarray  # document of each cell
+    query: np.ndarray | None  # query of each cell, if queries are the units
     pairs: Interventions
     method: str
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count impressions and clicks; the default unit is the session or, without any, the query."""
+        """Count impressions and clicks; the default unit is the session, if known, or the query."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")

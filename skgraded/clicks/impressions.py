@@ -89,7 +89,7 @@ class Impressions:
         return rows
 
     def _refuse_other_logs(self, values: np.ndarray, names: Mapping[str, str]) -> None:
-        """Raise a ValueError if the rows are neither impressions nor their counts."""
+        """Raise a ValueError if the rows are neither impressions nor counts of impressions."""
         if self.is_counted and (self.clicks == self.impressions).all():
             raise ValueError(
                 "clicked equals n_impressions in every row, so the log lacks the impressions "

@@ -114,7 +114,7 @@ class ClickLog:
         n_resamples: int = 200,
         rng: int | np.random.Generator | None = None,
     ) -> PositionBias:
-        r"""Estimate how often each position is examined, relative to the first.
+        r"""Estimate how often each position is examined, relative to position 1.
 
         In the position-based model, a document at position k is clicked with the probability
         :math:`\theta_k \gamma`: the position is examined, and the document is attractive. Documents
@@ -150,9 +150,9 @@ class ClickLog:
         Warns
         -----
         UserWarning
-            If positions have no estimate, because no document was shown there and elsewhere, as in
-            the log of a single ranker; or if too few sessions or queries for intervals show
-            documents at several positions.
+            If positions have no estimate, because no document was shown both there and at another
+            position, as in the log of a single ranker; or if documents are shown at several
+            positions in too few sessions or queries for intervals.
 
         References
         ----------
@@ -262,11 +262,12 @@ class ClickLog:
         rng: int | np.random.Generator | None = None,
         progress: bool = False,
     ) -> pandas.DataFrame:
-        r"""Compare rankers by the DCG that the weighted clicks of each session give.
+        r"""Compare rankers by the DCG of the weighted clicks in each session.
 
-        The value of a session is the sum over its clicks of discount / examination: the discount of
-        the item's rank by the scores of a ranker, and the examination of the clicked position. The
-        mean over sessions estimates the DCG with linear gain of the documents' attractiveness.
+        The value of a session is the sum of discount / examination over its clicks. The discount
+        depends on the rank of the item by the ranker's scores, and the examination on the clicked
+        position. The mean over sessions estimates the linear-gain DCG of the documents'
+        attractiveness.
 
         Parameters
         ----------
@@ -285,8 +286,8 @@ class ClickLog:
         clip : float, optional
             As in `grades`.
         clusters : {"qid", "session"}, default="qid"
-            What is resampled. "session" yields shorter intervals, which hold only for the queries
-            of this log.
+            The units to resample. "session" yields shorter intervals, which hold only for the
+            queries of this log.
         level : float, default=0.95
             Level of the intervals.
         n_resamples : int, default=200
@@ -303,9 +304,9 @@ class ClickLog:
 
             - ``system``,
             - ``dcg``: mean over sessions,
-            - ``ci_low``, ``ci_high``: its interval,
-            - ``difference``: ``dcg`` minus the baseline's; nan for the baseline,
-            - ``difference_low``, ``difference_high``: its interval,
+            - ``ci_low``, ``ci_high``: interval of ``dcg``,
+            - ``difference``: ``dcg`` minus the ``dcg`` of the baseline, for which it is nan,
+            - ``difference_low``, ``difference_high``: interval of ``difference``,
             - ``p_value``: two-sided; not corrected for the number of rankers,
             - ``n_queries``, ``n_sessions``: number of queries and sessions in the log.
 
@@ -324,9 +325,9 @@ class ClickLog:
         Notes
         -----
         Each resample draws as many clusters as the log has, with replacement. Limits are estimate
-        ± t · s, where s is the standard deviation over the resamples, and t has one degree of
-        freedom less than there are clusters. The p-value is from the same t. If all resamples of a
-        difference are equal and not 0, the p-value is 2^(1 - n) for n clusters, as in
+        ± t · s, where s is the standard deviation over the resamples, and t has n - 1 degrees of
+        freedom for n clusters. The p-value uses the same distribution. If all resamples of a
+        difference are equal and not 0, the p-value is 2^(1 - n), as in
         `skgraded.compare`.
         """
         rows, dcg = self._rows, DCG(k=k, gain="linear", discount=discount)

@@ -28,14 +28,14 @@ from skgraded.datasets.text_files import parse_cell
 
 DOCUMENT_TYPES = (Mapping, list, tuple, np.ndarray, set, frozenset)  # for the documents of a query
 RANK = "rank"  # the rank column of a run, which is compared with its scores
-FEW = 30  # a table with more columns whose cells are dicts is not looked for
-EXACT = 2**53  # float64 represents integers up to this one
+FEW = 30  # maximum number of columns that are checked for dicts in their cells
+EXACT = 2**53  # float64 represents all integers up to this value
 RATINGS = ("ratings", "judgmentratings")  # keys of the judged documents of a query
 REQUESTS = ("requests", "judgmentratings")  # keys of a list of judged queries
 
 
 class Container(NamedTuple):
-    """A kind of container: its name in messages, a test for it, its conversion, and its sides."""
+    """A kind of container: name in messages, test, conversion and sides."""
 
     name: str
     accepts: Callable[[Any, str], bool]
@@ -129,7 +129,7 @@ def _read_documents(documents: ArrayLike, name: str, n: int | None, expected: st
 
 
 def _has_columns(source: Any, side: str) -> bool:
-    """Return whether an object has columns; a dict that is no table maps queries to documents."""
+    """Return whether an object has columns; other dicts map queries to documents."""
     if not isinstance(source, Mapping):
         return hasattr(source, "column_names") or hasattr(source, "columns")
     has_items = _has_items(next(iter(source.values()), None))
@@ -174,7 +174,7 @@ def convert_columns(
     if side == "run" and RANK in (
         table if isinstance(table, Mapping) else list_column_names(table)
     ):
-        with suppress(TypeError, ValueError, KeyError):  # ranks that are no numbers are ignored
+        with suppress(TypeError, ValueError, KeyError):  # ranks that are not numbers are ignored
             ranks = door.column(table[RANK], RANK, n)
     return Entries(side, ids, codes, documents, numbers, lines, ranks=ranks)
 

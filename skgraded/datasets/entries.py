@@ -90,7 +90,8 @@ class Entries:
             row, first = rows[other[0]], firsts[other[0]]
             raise ValueError(
                 f"{self.source}: {self.place(row)}: {self.pair(row)} has grade "
-                f"{self.numbers[row]:g}, but it has grade {self.numbers[first]:g} at {self.place(first)}: keep only one of the grades."
+                f"{self.numbers[row]:g}, but it has grade {self.numbers[first]:g} "
+                f"at {self.place(first)}: keep only one of the grades."
             )
         return self.without(rows)
 
@@ -139,12 +140,12 @@ class Entries:
                 f"{self.source}: {is_negative.sum()} of {len(is_negative)} grades are negative, "
                 f'which means "not judged"; the first is {self.numbers[row]:g} for '
                 f"{self.pair(row)}. Measures that accept unjudged documents receive NaN for them, "
-                "and all others 0. If these are grades on a scale below 0, subtract the grade that "
-                "means irrelevant."
+                "and all other measures receive 0. If these are grades on a scale below 0, "
+                "subtract the grade that means irrelevant."
             )
 
     def warn_of_ranks(self) -> Self:
-        """Warn if ranks increase from row to row, but no score of a query is below the previous."""
+        """Warn if ranks increase from row to row, but scores never decrease within a query."""
         if self.ranks is None:
             return self
         codes, ranks, scores = self.query_codes, self.ranks, self.numbers

@@ -153,7 +153,7 @@ def make_swapped_rankings(
         ideal = np.repeat(np.arange(n_levels), counts)[::-1]
     first = rng.randint(n_documents, size=(n_swaps, n_rankings))
     second = rng.randint(n_documents - 1, size=(n_swaps, n_rankings))
-    second += second >= first  # any position except that of `first`
+    second += second >= first  # any position except `first`
     # Indexing a flat array of all rankings is faster than indexing a 2-D array.
     grades = np.tile(ideal, n_rankings)
     starts = np.arange(n_rankings) * n_documents

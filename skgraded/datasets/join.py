@@ -50,11 +50,11 @@ def join_run(
         text) are left out, with a warning. Accepted forms:
 
         - the result of `read_qrels`, or a ``Qrels`` object of ranx;
-        - a table: a frame, an Arrow table, a dict of columns, a list of dicts, or named tuples. In
-          any case, with or without "_", "-" and spaces, the columns are called ``query``,
-          ``query_id``, ``qid`` or ``user_id``; ``document``, ``doc_id``, ``docno``, ``corpus_id``,
-          ``item_id``, ``passage_id``, ``pid`` or ``id``; and ``grade``, ``relevance``, ``label``,
-          ``rating`` or ``rel`` or, with ``corpus_id``, ``score``. Other columns are ignored;
+        - a table: a frame, an Arrow table, a dict of columns, a list of dicts, or named tuples.
+          Apart from case, "_", "-" and spaces, the columns are called ``query``, ``query_id``,
+          ``qid`` or ``user_id``; ``document``, ``doc_id``, ``docno``, ``corpus_id``, ``item_id``,
+          ``passage_id``, ``pid`` or ``id``; and ``grade``, ``relevance``, ``label``, ``rating`` or
+          ``rel`` or, with ``corpus_id``, ``score``. Other columns are ignored;
         - a mapping of each query to its documents: a dict, ``{document: grade}``; a list or a set
           of relevant ids, with grade 1; a list of pairs, ``[(document, grade), …]``; or a list of
           dicts, ``[{"id": document, "grade": grade}, …]``;
@@ -62,19 +62,20 @@ def join_run(
           ``[{"id": query, "ratings": [{"_id": document, "rating": grade}]}]``;
         - a tuple of a sparse matrix, the query ids of its rows, and the document ids of its columns.
     run : Bunch, mapping, frame, sequence or ranx.Run
-        The scores, in the same forms, with ``score`` or ``_score`` instead of the grade, except for
-        sets, judged queries and matrices. A list of ids is a ranked list, in which the score is
+        The scores, in the same forms except sets, judged queries and matrices, with ``score`` or
+        ``_score`` instead of the grade. A list of ids is a ranked list, in which the score is
         -rank. A document with the score -inf was retrieved and ranks last, as in trec_eval. A query
         with an empty dict or list is kept, with no documents retrieved.
     missing : {"skip", "count"}, optional
-        Judged queries that are missing from the run are left out, as in trec_eval, or count
-        without retrieved documents (trec_eval's ``-c``). By default, they are left out with a
-        warning.
+        "skip": judged queries that are missing from the run are left out, as in trec_eval. "count":
+        they count without retrieved documents (trec_eval's ``-c``). By default, they are left out
+        with a warning.
     unjudged : {"skip", "raise"}, default="skip"
-        Queries of the run without judgments are left out, as in trec_eval, or raise a ValueError.
+        "skip": queries of the run without judgments are left out, as in trec_eval. "raise": they
+        raise a ValueError.
     unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
-        Documents that are not judged receive grade 0, as in trec_eval, are left out (condensed
-        lists), or receive grade NaN for `evaluate`.
+        "irrelevant": unjudged documents receive grade 0, as in trec_eval. "drop": they are left out
+        (condensed lists). "keep": they receive grade NaN for `evaluate`.
     ties : {"trec"}, optional
         "trec" replaces the scores with distinct numbers in the order of trec_eval, which sorts tied
         documents by id, compared as strings, in descending order.
@@ -170,8 +171,8 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
             Grades of each judge; NaN if the judge did not grade the document.
         ``y_scores`` : dict of str to ndarray of shape (n,), float64
             Scores of each system; -inf if the system did not retrieve the document. Scores of -inf
-            in a run are replaced as in `join_run`. A query that is missing from a run counts with
-            nothing retrieved.
+            in a run are replaced as in `join_run`. A query that is missing from a run counts
+            without retrieved documents.
         ``qid``, ``doc_id`` : ndarray of shape (n,)
             Query and document of each row.
 
@@ -254,7 +255,7 @@ def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
 
 
 def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
-    """Raise an error without common queries, or without common documents if types of ids differ."""
+    """Raise an error if no query is common, or if no document is common and id types differ."""
     # After a join without matches, a document may still be shared with another query.
     document = "document of the same query" if is_joined else "document"
     for noun, ids, known in (
@@ -274,7 +275,7 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
 
 
 def _warn_of_disjoint(rows: Entries, judgments: Entries) -> None:
-    """Warn that no document of a query is judged, with an id of each side; empty runs are valid."""
+    """Warn if no retrieved document is judged, with an id from each side; empty runs are valid."""
     codes = make_finder(judgments.query_ids)(rows.query_ids)[rows.query_codes]
     if codes.max(initial=-1) < 0 or not len(judgments.numbers):
         return
@@ -329,7 +330,7 @@ class JudgmentIndex:
         unjudged_documents: str = "irrelevant",
     ) -> Joined:
         """Join a run's rows with the judgments."""
-        numbers = self._find_queries(run.query_ids).astype(np.int32)  # or -1
+        numbers = self._find_queries(run.query_ids).astype(np.int32)  # -1: no judgments
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
@@ -415,7 +416,7 @@ class JudgmentIndex:
         return judgment
 
     def _find_texts(self, query: np.ndarray, document: Any) -> np.ndarray:
-        """Do the same for Arrow strings, which are not converted to objects."""
+        """Return the same positions for Arrow strings without converting them to objects."""
         import pyarrow as pa
         from pyarrow import compute
 

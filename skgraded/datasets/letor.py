@@ -43,8 +43,8 @@ def read_letor(
     n_features : int, optional
         Number of columns of `X`; by default, the last column with a feature in the file.
     group : str, path-like or binary file, optional
-        For files without ``qid:``, such as LightGBM's: a file with the number of rows of each
-        query, one number per line.
+        For files without ``qid:``, such as files of LightGBM: a file with the number of rows
+        of each query, one number per line.
     zero_based : bool or "auto", default="auto"
         Whether the index of the first column is 0, as in the files of XGBoost and scikit-learn's
         ``dump_svmlight_file``, or 1. With "auto", it is 0 if the file contains an index 0.
@@ -59,7 +59,7 @@ def read_letor(
         ``qid`` : ndarray of shape (n,), object
             Query of each row, as text; with `group`, the integers 0, 1, 2, …
         ``doc_id`` : ndarray of shape (n,), object
-            Document ids; None if the comment of a row contains none.
+            Document ids; None if the comment of a row contains no id.
 
     Raises
     ------

@@ -41,8 +41,8 @@ def make_clicks(
     y_true : array-like of shape (n,)
         Grades ≥ 0.
     y_scores : array-like of shape (n,), or a list of them
-        Scores of one or more rankers. Each session shows the ranking of a random one; ties are in
-        row order.
+        Scores of one or more rankers. Each session shows the ranking of a random ranker; ties are
+        in row order.
     qid : array-like of shape (n,)
         Query of each row.
     n_sessions : int, default=1000
@@ -59,9 +59,9 @@ def make_clicks(
     Returns
     -------
     Bunch
-        One row per impression, ``session``, ``qid``, ``item`` (row of `y_true`), ``position`` (from
-        1) and ``clicked`` (0 or 1), and ``examination`` of shape (n_positions,): θ_k. `ClickLog`
-        accepts it as `data`.
+        One row per impression, with ``session``, ``qid``, ``item`` (row of `y_true`), ``position``
+        (from 1) and ``clicked`` (0 or 1), and ``examination`` of shape (n_positions,): θ_k.
+        `ClickLog` accepts it as `data`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Reader for CSV, TSV and Parquet tables: columns that are named, or those of qrels and runs."""
+"""Reader for CSV, TSV and Parquet tables: named columns, or the columns of qrels and runs."""
 
 import csv
 import io
@@ -81,8 +81,8 @@ def read_delimited(
 ) -> Entries:
     """Convert a table of qrels or of a run, whose header follows `n_before` lines, to Entries.
 
-    In qrels, numbers may be missing: Quepid exports empty cells for documents that nobody judged
-    and, with a single cell, queries without judgments.
+    In qrels, numbers may be missing: Quepid exports an empty cell for a document that nobody
+    judged, and a single cell for a query without judgments.
     """
     separator, known = header
     with place_errors(path):
@@ -130,7 +130,7 @@ def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str
         file = ParquetFile(source, **PARQUET_OPTIONS)
         refuse_unknown(names, file.schema_arrow.names, f"{path}: ", advice)
         table = file.read(names, use_threads=False)
-        return table.to_pandas(use_threads=False, ignore_metadata=True)  # an index stays a column
+        return table.to_pandas(use_threads=False, ignore_metadata=True)  # keep an index as column
 
 
 # CSV ---------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
-DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
+DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is not a comment
 LONG_WORD = re.compile(r"(\S{100})\S+")  # shortened in messages, like the quoted line
 JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # an id in a line of text may begin with a brace
 
@@ -161,7 +161,7 @@ def parse_rows(
 
 
 def split_line(line: bytes, n_tabs: int) -> list[bytes]:
-    """Split a line with exactly `n_tabs` tabs at the tabs only, any other line at white space.
+    """Split a line with exactly `n_tabs` tabs at the tabs only, and any other line at white space.
 
     The list is empty if the line is blank or a comment: its first word starts with "#", as in
     trec_eval 10.
@@ -188,7 +188,7 @@ def parse_number(word: bytes) -> float | None:
 
 
 def parse_cell(cell: str) -> float | None:
-    """Return the number in a cell: NaN if the cell is empty or "nan", None if it is no number."""
+    """Return the number in a cell: NaN if the cell is empty or "nan", None if not a number."""
     number = parse_number(cell.encode(errors="replace"))
     return math.nan if number is None and cell.strip().lower() in ("", "nan") else number
 

@@ -55,7 +55,7 @@ RUN = Form(
     "JSON ({query: {document: score}}), or JSON Lines.",
 )
 # The rank column is read only if the first lines do not show that it agrees with the scores.
-RANKED = RUN._replace(few=(*RUN.few, "rank"))  # a rank that is no number is ignored
+RANKED = RUN._replace(few=(*RUN.few, "rank"))  # a rank that is not a number is ignored
 FOUR = Form(
     "a run with four columns",
     ("query", "document", "rank", "score"),
@@ -87,7 +87,7 @@ RULES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     ),
 }
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
-# Endings that a name does not keep: compression, and one that names the format.
+# File extensions to remove from names: compression, and one that states the format.
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|jsonl?|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 WHOLE = re.compile(rb"[+-]?\d+")
 
@@ -101,7 +101,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
       has three tabs, its ids may contain spaces. Blank lines, and lines that begin with ``#``, are
       skipped.
     - Tables with tabs or commas below a header, such as ``query-id corpus-id score`` (BEIR) or
-      ``query,docid,rating`` (Quepid). Column names are those of `join_run`. Rows without a grade
+      ``query,docid,rating`` (Quepid). Column names are as in `join_run`. Rows without a grade
       are skipped.
     - JSON: ``{query: {document: grade}}``, as saved by ranx, or another container that `join_run`
       accepts; or JSON Lines with such names.
@@ -168,7 +168,7 @@ def read_run(
         As for `read_qrels`.
     split : str, optional
         The subset and split of MTEB's predictions, such as ``"default/test"``; required if the file
-        contains several.
+        contains several splits.
     third : {"rank", "score"}, optional
         The content of the third of three columns. By default, the column contains scores if some
         number has a decimal point or an exponent, or is infinite. It contains ranks if the numbers
@@ -343,7 +343,7 @@ def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: boo
 
 
 def _has_falling_scores(text: bytes) -> bool:
-    """Return whether the score falls with the rank between two of the first 100 lines."""
+    """Return whether the score decreases as the rank increases in the first 100 lines."""
     rows = [text_files.split_line(line, 5) for line in text.split(b"\n", 100)[:100]]
     for row, following in pairwise(row for row in rows if len(row) == 6):
         numbers = text_files.try_parse(text_files.parse_floats, [*row[3:5], *following[3:5]])
@@ -371,7 +371,7 @@ def _choose_form(line: bytes, third: str | None) -> Form:
 
 
 def _convert_ranks(entries: Entries) -> Entries:
-    """Convert the ranks of each query to scores; raise a ValueError if they are no ranks."""
+    """Convert the ranks of each query to scores; raise a ValueError if they are not ranks."""
     ranks, codes = entries.numbers, entries.query_codes
     sizes = np.bincount(codes)
     places = ranks - (np.bincount(codes, ranks == 0) == 0)[codes]  # from 0
@@ -451,7 +451,7 @@ def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
 def _is_tidy(text: bytes) -> bool:
     """Return whether single spaces or tabs separate all words, and all lines contain data."""
     white = np.frombuffer(b"\n" + text, np.uint8) <= ord(" ")
-    has_mark = text.startswith(text_files.BOM)  # Arrow would drop it
+    has_mark = text.startswith(text_files.BOM)  # Arrow would drop the mark
     return not (has_mark or b"\r" in text or not text or (white[1:] & white[:-1]).any())
 
 
@@ -500,7 +500,7 @@ def _check_numbers(numbers: np.ndarray | None, name: str, form: Form) -> np.ndar
 
 
 def _split_words(line: bytes, form: Form) -> list[bytes]:
-    """Return the words of a line, or no words if it contains no data; check their number."""
+    """Return the words of a line, or no words if it contains no data; check the number of words."""
     words = text_files.split_line(line, len(form.columns) - 1)
     if len(words) > 6 and "name" in form.columns and text_files.parse_number(words[3]) is not None:
         words[5:] = [b" ".join(words[5:])]  # a name contains spaces; without a rank, an id does
@@ -516,5 +516,5 @@ def _split_words(line: bytes, form: Form) -> list[bytes]:
 
 def _decode_words(words: Iterable[bytes], name: str) -> np.ndarray:
     """Decode the words of a column; raise a ValueError unless they are UTF-8."""
-    errors = "replace" if name == "rank" else "strict"  # ranks that are no numbers are ignored
+    errors = "replace" if name == "rank" else "strict"  # ranks that are not numbers are ignored
     return object_array([word.decode(errors=errors) for word in words])

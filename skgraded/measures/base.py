@@ -81,7 +81,7 @@ def shared_fields(cls: type[M]) -> type[M]:
 
 
 def _with_names(initialize: Callable[..., None]) -> Callable[..., None]:
-    """Extend the __init__ of a dataclass by the message for an unknown parameter."""
+    """Add the message for an unknown parameter to the __init__ of a dataclass."""
 
     @wraps(initialize)
     def __init__(self: Measure, *values: Any, **parameters: Any) -> None:
@@ -107,7 +107,7 @@ def describe_unknown(cls: type[Measure], name: str) -> str:
 
 
 class _Immutable:
-    """Base class that freezes attributes of subclasses for which `shared_fields` does not."""
+    """Base class that freezes attributes of subclasses that `shared_fields` does not freeze."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r}")
@@ -152,8 +152,8 @@ class Measure(_Immutable):
         y_score : array-like of shape (n,)
             Scores of the system. Higher scores rank first; -inf means not retrieved.
         qid, group, sample_weight
-            The queries and the weights of the rows, as for `Judgments`; one query of more than
-            1,000 rows must be passed as `group`, or issues a warning.
+            The queries and the weights of the rows, as for `Judgments`; a single query of more than
+            1,000 rows causes a warning unless it is passed as `group`.
 
         Returns
         -------
@@ -306,7 +306,7 @@ PARSED: dict[tuple[str, str | None], Measure] = {}
 def registered(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a measure class, which becomes a frozen dataclass; it replaces one of the same name.
+    """Register a measure class as a frozen dataclass; it replaces a class of the same name.
 
     `aliases` are alternative names in measure strings; a mapping also contains the parameters that
     each alias sets. An alias may end with a parameter in braces: P_{k} matches P_10 and sets k to
@@ -347,7 +347,7 @@ def accepts_negative(measure: Measure) -> bool:
 
 
 class Prepared(NamedTuple):
-    """What a measure computes once for all scores of the same Judgments."""
+    """Results that a measure computes once for all scores of the same Judgments."""
 
     measure: Measure
     plan: sums.Plan | None  # the sum that the kernel computes, if there is one
@@ -355,7 +355,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(measure: Measure, layout: Layout) -> Prepared:
-    """Return the plan and the undefined queries; raise an error for grades that are not valid."""
+    """Return the plan and the undefined queries; raise an error for invalid grades."""
     return layout.remember(measure._key, lambda: _check_and_plan(measure, layout))
 
 
@@ -391,7 +391,7 @@ def score_queries(
 def score_prepared(
     prepared: Sequence[Prepared], layout: Layout, scores: np.ndarray
 ) -> list[np.ndarray]:
-    """Compute per-query values like `score_queries`, from what `prepare` returned."""
+    """Compute per-query values like `score_queries`, from the result of `prepare`."""
     plans = [plan for _, plan, _ in prepared if plan is not None]
     all_values, rows = [], iter(sum_plans(plans, layout, scores))
     for measure, plan, undefined in prepared:

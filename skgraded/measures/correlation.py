@@ -176,12 +176,12 @@ class EDRC(_Correlation):
     A document is preferred to all documents with lower grades; equal grades and the grade NaN imply
     no preference. EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v))
     (Ackerman & Chen 2011, section 4). R(v) is 1 for the query's highest grade, 2 for the next lower
-    grade, and so on. W(v) contains all documents except v and those that v is preferred to; C(v) is
-    the sum of EP(v, w) over w in W(v). If w is preferred to v, EP(v, w) is 1 if w has the higher
-    score and 0 if it has the lower score; in all other cases, it is `prior`. Values range from -1
-    to 1; an ideal list scores 1 if all preferences are known. Documents that were not retrieved are
-    tied in last place. EDRC is undefined for a query without two different grades. For explicit
-    preference pairs, see `edrc_score`.
+    grade, and so on. W(v) contains all documents except v and the documents that v is preferred to;
+    C(v) is the sum of EP(v, w) over w in W(v). If w is preferred to v, EP(v, w) is 1 if w has the
+    higher score and 0 if it has the lower score; in all other cases, it is `prior`. Values range
+    from -1 to 1; an ideal list scores 1 if all preferences are known. Documents that were not
+    retrieved are tied in last place. EDRC is undefined for a query without two different grades.
+    For explicit preference pairs, see `edrc_score`.
 
     Parameters
     ----------

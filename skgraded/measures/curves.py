@@ -55,8 +55,8 @@ def threshold_curve(
 ) -> ThresholdCurve:
     r"""Compute mean average precision for each threshold; the area under the curve is μMAP.
 
-    For each query, μAP is the mean of AP^t over t in (0, r_max], where r_max is its highest grade
-    (Scheel et al. 2011, eq. 4). `ThresholdCurveDisplay` plots this curve.
+    For each query, μAP is the mean of AP^t over t in (0, r_max], where r_max is the query's highest
+    grade (Scheel et al. 2011, eq. 4). `ThresholdCurveDisplay` plots this curve.
 
     Parameters
     ----------

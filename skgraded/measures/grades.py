@@ -110,7 +110,7 @@ class Gained(Graded):
             grades = self._grades_to_gain(layout)
             gains = call_function(gain, "gain", grades)
             falls = np.diff(gains) < 0
-            falls[layout.level_starts[1:-1] - 1] = False  # steps between two queries may fall
+            falls[layout.level_starts[1:-1] - 1] = False  # the next query may have lower gains
             if falls.any():
                 i = int(np.argmax(falls))
                 raise ValueError(

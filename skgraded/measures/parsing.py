@@ -50,7 +50,7 @@ ABSENT = set(
 )
 SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside of parentheses
 _CUTOFF = re.compile(r"(.*?[@_])(\d+(?:\.\d+)?|mean)")  # a name that ends with a cut-off
-_OPTION = re.compile(r"^([A-Za-z_]+)\.(?=\d)")  # trec_eval's options are such as P.5,10
+_OPTION = re.compile(r"^([A-Za-z_]+)\.(?=\d)")  # trec_eval's options, such as P.5,10
 _NUMBER = re.compile(r"\d+(\.\d+)?|mean")
 _AT = re.compile(r"_at_(\d+|k)\s*$")  # the cut-off of sentence-transformers, as in ndcg_at_10
 _FORM = re.compile(r"\s*([^\W\d][\w.-]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
@@ -65,13 +65,14 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     text : str or Measure
         A string in the form ``Name(parameter=value,…)@k``. Values are Python literals or nan;
         ``@mean`` is the mean over all cut-offs, and ``_at_10`` is read as ``@10``. Case,
-        underscores and hyphens in names are ignored; ``rel`` is ``threshold``, and ``top_k`` is k. Aliases such as ``map``, ``μAP``, ``mrr``, ``hit_rate``
-        and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``, ``map_cut_10`` and ``recip_rank``
-        are listed in the user guide. A Measure is returned unchanged.
+        underscores and hyphens in names are ignored; ``rel`` means ``threshold``, and ``top_k``
+        means k. Aliases such as ``map``, ``μAP``, ``mrr``, ``hit_rate`` and trec_eval's ``P_10``,
+        ``recall_10``, ``ndcg_cut_10``, ``map_cut_10`` and ``recip_rank`` are listed in the user
+        guide. A Measure is returned unchanged.
     names : {"trec_eval"}, optional
         With "trec_eval", every name has the meaning of trec_eval 10: NDCG uses ``gain="linear"``,
-        AP with a cut-off ``divisor="relevant"``, and RBP ``persistence=0.9``, unless the string
-        sets these parameters. Names that trec_eval does not know keep their meaning.
+        AP with a cut-off uses ``divisor="relevant"``, and RBP uses ``persistence=0.9``, unless the
+        string sets these parameters. Names that trec_eval lacks keep their meaning.
 
     Raises
     ------
@@ -256,7 +257,7 @@ def set_threshold(measure: Measure, threshold: float) -> Measure:
 
 
 def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) -> None:
-    """For qrels with a grade above 1, warn once if NDCG or AP@k differs from trec_eval's."""
+    """For qrels with a grade above 1, warn once if NDCG or AP@k differs from trec_eval."""
     texts = {}
     for m in measures if highest_grade > 1 else ():
         name, k, setting = type(m).__name__, getattr(m, "k", None), vars(m).get

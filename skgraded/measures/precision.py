@@ -47,7 +47,7 @@ class _Averaged(Ranked):
     divisor: str = parameter(default="min", check=check_divisor)
 
     def _largest_divisor(self, layout: Layout) -> int:
-        """Return the cut-off or, if it does not limit the divisor, the size of the longest query."""
+        """Return the cut-off or, if it does not limit the divisor, the largest query size."""
         return self._depth(layout) if self.divisor == "min" else layout.max_size
 
 
@@ -242,7 +242,7 @@ def _plan_mean(measure: Ranked, values: np.ndarray, layout: Layout) -> Plan:
 
 
 class _DefinedAsZero(grades.Relevance):
-    """Base class for measures that are 0 without relevant documents, unless `undefined` is not."""
+    """Base class for measures that are 0 without relevant documents if `undefined` is 0."""
 
     def _undefined(self, layout: Layout) -> np.ndarray:
         return (self.undefined != 0) & super()._undefined(layout)

@@ -25,8 +25,8 @@ check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "igno
 def remove_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[int, int]]:
     """Return the pairs that the rule `cycles` ("unknown" or "majority") keeps, and two numbers.
 
-    These are the number of pairs of items that are stated at least once, in any direction, and the
-    number of them that are left out.
+    The first is the number of item pairs that are stated at least once, in any direction. The
+    second is the number of these pairs that are left out.
     """
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     stated = [(v, w) for (v, w), n in votes.items() if n >= votes[w, v]]
@@ -245,7 +245,8 @@ def _sum_expected_agreement(
     """Sum EP(v, w) over w in W(v) where the truth, the prediction or both state no preference.
 
     EP = g ĝ + (1 - g) (1 - ĝ), where g is the probability that w is preferred to v in the truth: 1
-    or 0 if the truth states a preference, else the prior. ĝ is this probability in the prediction.
+    or 0 if the truth states a preference, else the prior. ĝ is the same probability in the
+    prediction.
     """
     total = 0.0
     for i in np.flatnonzero(~below & ~(above & (said_above | said_below))):

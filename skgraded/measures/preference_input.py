@@ -11,7 +11,7 @@ from skgraded._input.queries import QueryIds, query_codes
 from skgraded._input.tables import frame_of
 from skgraded._input.words import is_missing, plain_list
 
-Prior: TypeAlias = float | Callable[[Any, Any], float]  # of an item v, and of an item w
+Prior: TypeAlias = float | Callable[[Any, Any], float]  # the callable takes items v and w
 Pair: TypeAlias = tuple[Hashable, Hashable]  # (preferred, other)
 Items: TypeAlias = str | dict[Hashable, None] | None  # JUDGED, PREDICTED, items or all items
 JUDGED, PREDICTED = "judged", "predicted"  # the items of one side, for each query

@@ -41,7 +41,7 @@ def edrc_score(
     and Chen 2011, section 4; as in its example, start nodes have rank 1, and Z divides by D(R(v))).
 
     The rank R(v) is 1 if no item is preferred to v in G, and otherwise one more than the highest
-    rank among the items preferred to v. W(v) contains all other items except those that v is
+    rank among the items preferred to v. W(v) contains all other items except the items that v is
     preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees and 0 if Ĝ states the
     opposite. If G or Ĝ states no preference, EP(v, w) is `prior`.
 
@@ -61,7 +61,7 @@ def edrc_score(
     items : collection of items, mapping, "judged" or "predicted", optional
         The items to which the closures are restricted, by default the items of both sides.
         "judged" selects the items of `true_pairs`, and "predicted" the items of `predicted_pairs`
-        except those with the score -inf. With `qid`, one collection, or a mapping of query to
+        except items with the score -inf. With `qid`, one collection, or a mapping of query to
         collection.
     qid : array-like of shape (n,), optional
         The query (the user) of each true pair. Without it, all pairs belong to one query.
@@ -69,8 +69,9 @@ def edrc_score(
         Value of queries without a true preference among `items`; nan excludes them from the mean.
     cycles : {"raise", "unknown", "majority"}, default="raise"
         How to handle contradictory preferences, on both sides. "raise": raise an error that names a
-        cycle. "unknown": pairs that lie in a cycle are unknown. "majority": of a pair that is
-        stated both ways, only the more frequent way counts; then "unknown".
+        cycle. "unknown": pairs that lie in a cycle are unknown. "majority": if a pair is stated
+        both ways, only the more frequent way counts; remaining cycles are handled as with
+        "unknown".
 
     Returns
     -------
@@ -80,7 +81,7 @@ def edrc_score(
     Warns
     -----
     UserWarning
-        If `cycles` leaves out pairs; also as in `evaluate`.
+        If `cycles` leaves out pairs, and in the same cases as in `evaluate`.
 
     Raises
     ------
@@ -275,7 +276,7 @@ def _warn_of_left_out(sides: Collection[Sides], cycles: str) -> None:
 
 
 class Sides(NamedTuple):
-    """What is known about one query: preferences of both sides, and the items to evaluate."""
+    """The preferences of both sides for one query, and the items to evaluate."""
 
     truth: Pairs | StatedPairs
     prediction: Pairs | StatedPairs | Scores
