@@ -62,7 +62,7 @@ def _number_blocks(
 ) -> tuple[Any, ...]:
     """Return the number of rows, the first row of each block of equal ids, and their `_number`.
 
-    If there are many blocks, the first rows are None, and all rows are numbered.
+    If there are many blocks, rows are numbered instead, and the first rows are None.
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:

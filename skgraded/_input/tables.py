@@ -285,7 +285,7 @@ def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels
 
 
 def _find_reordered(index: "pd.Index", other: "pd.Index") -> int | None:
-    """Return the first row whose label differs, or None unless the labels are a permutation."""
+    """Return the first row at which the order of the labels differs; None for other labels."""
     if len(index) != len(other):
         return None
     from pandas.util import hash_pandas_object

@@ -26,7 +26,7 @@ from skgraded.writing.columns import fitting
 from skgraded.writing.json_text import id_from_json
 from skgraded.writing.text import percent_text
 
-MOST_PAIRS = 12  # maximum number of rows with a sentence in text, and in a table on a terminal
+MOST_PAIRS = 12  # pairs that text describes in sentences and that a terminal table lists
 DIFFERENT = (
     "The runs contain different queries (see n_queries), so their means cannot be compared: "
     "use -c to count missing queries as empty rankings."

@@ -473,7 +473,7 @@ def _parse_with_arrow(text: bytes, form: Form, separator: bytes) -> dict[str, An
 
 
 def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
-    """Return the columns of a block with its lines, and its grades or scores as `number`."""
+    """Add the line numbers to the columns of a block, and call its grades or scores `number`."""
     if form is THREE[None]:
         codes, texts = columns["rank or score"]
         words = list(map(str.encode, texts))
@@ -503,7 +503,8 @@ def _split_words(line: bytes, form: Form) -> list[bytes]:
     """Return the words of a line, or no words if it contains no data; check the number of words."""
     words = text_files.split_line(line, len(form.columns) - 1)
     if len(words) > 6 and "name" in form.columns and text_files.parse_number(words[3]) is not None:
-        words[5:] = [b" ".join(words[5:])]  # a name contains spaces; without a rank, an id does
+        # The fourth word is a rank, so the spaces are in the name and not in an id.
+        words[5:] = [b" ".join(words[5:])]
     if b"\r" in line[:-1]:
         raise ValueError("lines must end with a line feed.")
     if words and (len(words) != len(form.columns) or b"" in words):

@@ -35,7 +35,7 @@ class CurveDisplay(Display):
 
     lines_: list[Any]
     from_predictions: Any
-    _heights: np.ndarray  # one number per system; the highest systems are drawn first
+    _heights: np.ndarray  # one number per system; systems with higher numbers are drawn first
     _draw: Any
 
     @classmethod

@@ -296,7 +296,7 @@ class Ranked(Tied):
 MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 # Maps each alias to its class and to the parameters set by the alias; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
-# Maps names of measures and aliases without braces, after `normalize_name`, to the same values.
+# Maps normalized names and aliases without braces to the same classes and parameters.
 KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 # Parsed measures, keyed by their text and the rule for names; registering a measure clears them.
 PARSED: dict[tuple[str, str | None], Measure] = {}

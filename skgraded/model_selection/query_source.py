@@ -279,7 +279,7 @@ class QuerySource:
 def locate_columns(
     table: FeatureTable, sources: Iterable[QuerySource], unless_named_by: object = None
 ) -> list[TableColumn]:
-    """Return the columns among the sources, except those that an estimator names for its own fit."""
+    """Return the columns of X among the sources, except columns that an estimator names."""
     columns = [column for column in (source.locate(table) for source in sources) if column]
     if not columns or unless_named_by is None:
         return columns
@@ -328,7 +328,7 @@ def list_estimators(estimator: Any) -> list[tuple[Any, list[Any] | None]]:
 
 
 def list_named_columns(estimator: Any) -> list[Key]:
-    """Return the columns that an estimator, or an estimator inside it, names for its own fit."""
+    """Return the columns that parameters of an estimator, or of an inner estimator, name."""
     named: list[object] = []
     has_parameters = hasattr(estimator, "get_params") and not isinstance(estimator, type)
     parameters = estimator.get_params() if has_parameters else {}

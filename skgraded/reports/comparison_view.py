@@ -49,7 +49,7 @@ LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # leader against anot
 def order_systems(comparison: Comparison) -> dict[str, int]:
     """Return the place of each system on the leaderboard, best system by the first measure first.
 
-    Systems with equal means are in the order of their names. With segments, the first one decides.
+    Systems with equal means are in the order of their names. The first segment decides.
     """
     first, *_ = group_rows(comparison.means, *HEADING).values()
     rows = list_rows(select_rows(comparison.means, first))

@@ -26,7 +26,7 @@ _MARKDOWN = str.maketrans(
         ">": "&gt;",
     }
 )
-# Methods of pandas by the end of a file name; temporary files have other names.
+# Maps file extensions to methods of pandas, which cannot infer them from temporary names.
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd"}
 SHORT_TABLE = 40  # in LaTeX, tables with more rows are split between pages
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # other underscores are literal in Markdown
