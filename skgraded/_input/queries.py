@@ -14,6 +14,7 @@ from skgraded._input.boosting_libraries import refuse_data_set
 from skgraded._input.needs import is_installed
 from skgraded._input.user_warnings import warn_of_input
 from skgraded._input.words import (
+    is_empty,
     is_missing,
     make_sort_key,
     object_array,
@@ -292,7 +293,7 @@ def refuse_missing_ids(ids: Iterable[Any], name: str) -> None:
     if kinds <= {int} or kinds == {str} and all(ids):  # fast path
         return
     for row, value in enumerate(ids):
-        if is_missing(value) or isinstance(value, str) and not value:
+        if is_empty(value):
             raise make_missing_id_error(name, row, value)
 
 

@@ -62,6 +62,11 @@ def is_missing(value: object) -> bool:
     return isinstance(value, (numbers.Number, np.generic)) and bool(value != value)
 
 
+def is_empty(value: object) -> bool:
+    """Return whether an id or a number is missing or an empty string."""
+    return is_missing(value) or isinstance(value, str) and not value
+
+
 def plain(value: Any) -> Any:
     """Convert a NumPy number to a Python number for messages; dates are returned unchanged."""
     is_number = isinstance(value, np.generic) and value.dtype.kind not in "mM"

@@ -17,7 +17,7 @@ from skgraded._input.column_names import COLUMNS, choose_columns, find_columns
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import list_column_names, refuse_unknown
 from skgraded._input.words import (
-    is_missing,
+    is_empty,
     normalize_name,
     object_array,
     plain,
@@ -168,7 +168,7 @@ def convert_columns(
     documents = table[names[1]]
     if np.isnan(numbers).any():  # rows without a grade, which are dropped, may lack a document
         pairs = zip(_as_list(documents), np.isnan(numbers).tolist(), strict=True)
-        documents = ["?" if is_dropped and _is_empty(text) else text for text, is_dropped in pairs]
+        documents = ["?" if is_dropped and is_empty(text) else text for text, is_dropped in pairs]
     documents = _read_documents(documents, document, n, query)
     ranks = None
     if side == "run" and RANK in (
@@ -285,11 +285,7 @@ def _form_error(side: str, part: object) -> TypeError:
 
 def _is_pair(item: Any) -> bool:
     is_pair = isinstance(item, (list, tuple)) and len(item) == 2
-    return is_pair and (isinstance(item[1], (Number, np.bool_)) or _is_empty(item[1]))
-
-
-def _is_empty(value: object) -> bool:
-    return is_missing(value) or isinstance(value, str) and not value
+    return is_pair and (isinstance(item[1], (Number, np.bool_)) or is_empty(item[1]))
 
 
 def _split_pairs(pairs: Iterable[Any], side: str) -> tuple[list[Any], list[Any]]:
