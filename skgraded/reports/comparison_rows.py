@@ -25,7 +25,7 @@ from skgraded.stats.paired_tests import (
     smallest_p_values,
 )
 from skgraded.stats.power import detectable_effect
-from skgraded.writing.columns import Rows
+from skgraded.writing.columns import Rows, group_rows
 
 if TYPE_CHECKING:
     from skgraded.reports.system_summaries import Summaries
@@ -142,8 +142,8 @@ def _test_samples(
         return p
     work, is_shown = len(samples) * n_resamples, progress and draws_resamples(test)
     with show_progress(is_shown, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
-        for segment, part in parts.items():
-            positions = np.flatnonzero([key is segment for key in keys["segment"]]).tolist()
+        for (segment,), positions in group_rows(keys, "segment").items():
+            part = parts[segment]
             if isinstance(part, Paired):
                 rows = np.array([samples[i].differences for i in positions])
                 p[positions] = p_values(
