@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 # `import name as name` marks names as public for type checkers, which do not evaluate `__all__`.
 from skgraded import clicks, datasets as datasets, large, reports as reports
-from skgraded._input.versions import show_versions as show_versions
+from skgraded._input.libraries import show_versions as show_versions
 from skgraded.clicks import *
 from skgraded.judgments import Judgments as Judgments
 from skgraded.large import *

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.boosting_libraries import refuse_data_set
+from skgraded._input.libraries import refuse_data_set
 from skgraded._input.words import is_missing, object_array, suggest_name
 
 P = ParamSpec("P")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from skgraded._input.needs import is_installed, needs
+from skgraded._input.libraries import is_installed, needs
 
 
 class Advance(Protocol):

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import door
 from skgraded._input.arrow_strings import is_text, number_column, number_strings
-from skgraded._input.boosting_libraries import refuse_data_set
-from skgraded._input.needs import is_installed
+from skgraded._input.libraries import is_installed, refuse_data_set
 from skgraded._input.user_warnings import warn_of_input
 from skgraded._input.words import (
     is_empty,

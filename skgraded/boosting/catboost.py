@@ -12,13 +12,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.needs import needs
+from skgraded._input.libraries import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.user_warnings import warn_user
-from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.adapter import WEIGHT, BoosterAdapter, Rows
 from skgraded.boosting.frames import find_library_locals
 from skgraded.boosting.metric import BoostingMetric, cache_judgments
-from skgraded.boosting.rows import WEIGHT, Rows
 from skgraded.boosting.stopping import StoppingState
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure

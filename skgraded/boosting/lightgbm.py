@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.adapter import BoosterAdapter, Rows
 from skgraded.boosting.frames import find_library_locals
 from skgraded.boosting.metric import BoostingMetric, cache_judgments, refuse_part
 from skgraded.boosting.objective import Objective
-from skgraded.boosting.rows import Rows
 from skgraded.boosting.stopping import StoppingState
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure

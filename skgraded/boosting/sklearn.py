@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.rows import Rows
+from skgraded.boosting.adapter import BoosterAdapter, Rows
 from skgraded.boosting.stopping import StoppingState
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.needs import needs
-from skgraded.boosting.adapter import BoosterAdapter
+from skgraded._input.libraries import needs
+from skgraded.boosting.adapter import WEIGHT, BoosterAdapter, Rows
 from skgraded.boosting.frames import find_library_locals
 from skgraded.boosting.metric import BoostingMetric, cache_judgments, refuse_part
 from skgraded.boosting.objective import Objective
-from skgraded.boosting.rows import WEIGHT, Rows
 from skgraded.boosting.stopping import StoppingState
 from skgraded.judgments import Judgments
 from skgraded.measures import MEASURES, Measure

@@ -1,9 +1,8 @@
 """Readers and generators for ranking data sets."""
 
-from skgraded.datasets.generators import make_ranking, make_swapped_rankings
+from skgraded.datasets.generators import make_clicks, make_ranking, make_swapped_rankings
 from skgraded.datasets.join import join_judgments, join_run
 from skgraded.datasets.letor import read_letor
-from skgraded.datasets.simulated_clicks import make_clicks
 from skgraded.datasets.trec import read_qrels, read_run
 
 __all__ = [

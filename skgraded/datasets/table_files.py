@@ -18,7 +18,7 @@ from skgraded._input.door import (
     check_given_scores,
     place_errors,
 )
-from skgraded._input.needs import is_installed, needs
+from skgraded._input.libraries import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.tables import convert_library_errors, refuse_unknown
 from skgraded._input.words import object_array

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.needs import needs
+from skgraded._input.libraries import needs
 from skgraded.writing.text import shortened
 
 if TYPE_CHECKING:

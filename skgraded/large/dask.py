@@ -5,7 +5,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from skgraded._input.needs import needs
+from skgraded._input.libraries import needs
 from skgraded.large.jobs import Job, check_for_workers, check_job
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summary

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 from skgraded._input.door import whole_number
-from skgraded._input.needs import needs
+from skgraded._input.libraries import needs
 from skgraded.large.jobs import Job, check_for_workers, check_job
 from skgraded.measures import measure as as_measure
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures

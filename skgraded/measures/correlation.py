@@ -8,8 +8,7 @@ from skgraded._input.door import choice_validator, number_validator
 from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments, Layout
 from skgraded.measures import base
-from skgraded.measures.base import Measure, Tied, score_queries
-from skgraded.measures.grades import Relevance, count_relevant
+from skgraded.measures.base import Measure, Relevance, Tied, count_relevant, score_queries
 from skgraded.measures.parameters import (
     TIES,
     Function,

@@ -19,8 +19,8 @@ from skgraded.measures.base import (
     find_undefined,
     mean_over_queries,
     score_queries,
+    take_tops,
 )
-from skgraded.measures.grades import take_tops
 from skgraded.measures.parsing import Measures, as_measures
 from skgraded.measures.precision import AP, MuAP
 

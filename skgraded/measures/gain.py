@@ -12,8 +12,7 @@ from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.judgments import Layout
 from skgraded.measures import base
-from skgraded.measures.base import check_cutoff, shared_fields
-from skgraded.measures.grades import LN2, Gained, Scaled
+from skgraded.measures.base import LN2, Gained, Scaled, check_cutoff, shared_fields
 from skgraded.measures.parameters import (
     Function,
     call_function,

@@ -18,9 +18,9 @@ from skgraded.measures.base import (
     OTHER_NAMES,
     PARSED,
     Measure,
+    Relevance,
     describe_unknown,
 )
-from skgraded.measures.grades import Relevance
 from skgraded.measures.parameters import check_threshold
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]

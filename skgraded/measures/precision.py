@@ -10,7 +10,7 @@ from skgraded._input.door import choice_validator, number_validator
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import BPREF, CUMULATED, FIRST, HIGHEST, LINEAR, ORDINAL, PAIR, Plan
 from skgraded.judgments import Layout
-from skgraded.measures import base, grades
+from skgraded.measures import base
 from skgraded.measures.base import Ranked, Tied, shared_fields, sum_plans
 from skgraded.measures.parameters import TIES, Function, check_gain, parameter
 
@@ -60,7 +60,7 @@ class _Averaged(Ranked):
         "map_cut_{k}": {"divisor": "relevant"},
     }
 )
-class AP(_Averaged, grades.Thresholded):
+class AP(_Averaged, base.Thresholded):
     r"""Average precision with a relevance threshold (Scheel et al. 2011, eq. 2).
 
     AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], where t is the threshold, r_p the grade at rank p, and
@@ -101,7 +101,7 @@ class AP(_Averaged, grades.Thresholded):
 
 
 @base.registered(aliases=("mu_map", "μAP", "μMAP"))
-class MuAP(_Averaged, grades.Graded):
+class MuAP(_Averaged, base.Graded):
     r"""μAP: average precision averaged over all thresholds (Scheel et al. 2011, eq. 4).
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, where t_1 < … < t_m are the distinct grades > 0 of the query,
@@ -133,7 +133,7 @@ class MuAP(_Averaged, grades.Graded):
 
 
 @base.registered()
-class GAP(grades.Gained):
+class GAP(base.Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
     A user considers a document of grade i relevant with probability G(i), which equals `gain` up to
@@ -167,7 +167,7 @@ class GAP(grades.Gained):
 
 
 @base.registered(aliases=("q",))
-class QMeasure(grades.Gained):
+class QMeasure(base.Gained):
     r"""Q-measure (Sakai 2004): average precision that incorporates cumulated gain.
 
     Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), where r_p is the grade at rank p,
@@ -197,7 +197,7 @@ class QMeasure(grades.Gained):
     beta: float = parameter(default=1, check=number_validator("beta", 0))
     gain: str | Function = parameter(default="linear", check=check_gain)
 
-    _undefined = grades.Graded._undefined  # relevant documents with gain 0 also count toward R
+    _undefined = base.Graded._undefined  # relevant documents with gain 0 also count toward R
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = layout.levels > 0
@@ -209,7 +209,7 @@ class QMeasure(grades.Gained):
         of_gain = np.divide(tops, 1.0 + tops, out=np.ones_like(tops), where=np.isfinite(tops))
         sizes, starts, ones = layout.sizes, layout.starts, np.ones(layout.max_size)
         ideal = ideal_by_rank(gains, layout.counts, layout.level_starts, starts, ones)
-        n = np.minimum(grades.count_relevant(layout, relevant), self._depth(layout))
+        n = np.minimum(base.count_relevant(layout, relevant), self._depth(layout))
         rank = _number_rows(layout)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
         values = (
@@ -222,11 +222,11 @@ class QMeasure(grades.Gained):
     def _weigh_tops(self, layout: Layout) -> np.ndarray:
         """Return β · gain for the top grade of each query, or inf if the product overflows."""
         if callable(self.gain):
-            return self.beta * grades.take_tops(self._call_gain(self.gain, layout), layout)
+            return self.beta * base.take_tops(self._call_gain(self.gain, layout), layout)
         if self.gain == "linear":
             return self.beta * layout.top_grades
         tops = layout.top_grades
-        return self.beta * -np.expm1(-grades.LN2 * tops) * np.exp2(tops)
+        return self.beta * -np.expm1(-base.LN2 * tops) * np.exp2(tops)
 
 
 def _number_rows(layout: Layout) -> np.ndarray:
@@ -241,7 +241,7 @@ def _plan_mean(measure: Ranked, values: np.ndarray, layout: Layout) -> Plan:
     return measure._sum(LINEAR, values / measure.k, layout)
 
 
-class _DefinedAsZero(grades.Relevance):
+class _DefinedAsZero(base.Relevance):
     """Base class for measures that are 0 without relevant documents if `undefined` is 0."""
 
     def _undefined(self, layout: Layout) -> np.ndarray:
@@ -249,7 +249,7 @@ class _DefinedAsZero(grades.Relevance):
 
 
 @base.registered(aliases=("p", "P_{k}", "prec"))
-class Precision(_DefinedAsZero, grades.Thresholded):
+class Precision(_DefinedAsZero, base.Thresholded):
     r"""Precision P@k: the share of the first k documents that are relevant.
 
     The divisor is k even if fewer documents were retrieved. Without k, the divisor is the number of
@@ -281,7 +281,7 @@ class Precision(_DefinedAsZero, grades.Thresholded):
         "R_cap": {"divisor": "min"},
     }
 )
-class Recall(_Averaged, grades.Thresholded):
+class Recall(_Averaged, base.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
     Recall is undefined for a query without a relevant document.
@@ -309,7 +309,7 @@ class Recall(_Averaged, grades.Thresholded):
 
 
 @base.registered(aliases=("mrr", "recip_rank", "reciprocal_rank"))
-class RR(grades.Thresholded):
+class RR(base.Thresholded):
     r"""Reciprocal rank: 1/p if the first relevant document has rank p ≤ k, and 0 otherwise.
 
     The mean over queries is MRR. The reciprocal rank is undefined for a query without a relevant
@@ -335,7 +335,7 @@ class RR(grades.Thresholded):
 
 
 @base.registered(aliases=("success_{k}", "accuracy", "hit", "hit_rate", "hr"))
-class Success(_DefinedAsZero, grades.Thresholded):
+class Success(_DefinedAsZero, base.Thresholded):
     r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 
     With ties, the value is the probability that one of the first k documents is relevant. A query
@@ -361,7 +361,7 @@ class Success(_DefinedAsZero, grades.Thresholded):
 
 
 @base.registered(aliases=("Rprec",))
-class RPrecision(grades.Relevance, Tied):
+class RPrecision(base.Relevance, Tied):
     r"""R-precision: precision at rank R, where R is the number of relevant documents.
 
     The divisor is R even if fewer documents were retrieved. R-precision is undefined for a query
@@ -380,7 +380,7 @@ class RPrecision(grades.Relevance, Tied):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        n, depth = grades.count_relevant(layout, self._relevant(layout)), layout.max_size
+        n, depth = base.count_relevant(layout, self._relevant(layout)), layout.max_size
         is_counted = _number_rows(layout) <= np.repeat(n, layout.sizes)
         return Plan(
             LINEAR,
@@ -393,7 +393,7 @@ class RPrecision(grades.Relevance, Tied):
 
 
 @base.registered(aliases=("iprec_at_recall_{recall}",))
-class InterpolatedPrecision(grades.Relevance):
+class InterpolatedPrecision(base.Relevance):
     r"""Interpolated precision: the highest precision at any rank that reaches a given recall.
 
     The value is max_p P@p over ranks p with at least ⌊ρR + 0.5⌋ relevant documents among the first
@@ -427,7 +427,7 @@ class InterpolatedPrecision(grades.Relevance):
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = self._relevant(layout)
-        n = grades.count_relevant(layout, relevant)
+        n = base.count_relevant(layout, relevant)
         required = np.maximum(np.floor(self.recall * n + 0.5), 1)
         values = relevant * layout.repeat_by_level(required)
         return Plan(HIGHEST, values, TIES[self.ties], layout.max_size)
@@ -457,7 +457,7 @@ class SetPrecision(_DefinedAsZero):
 
 
 @base.registered()
-class SetRecall(grades.Relevance):
+class SetRecall(base.Relevance):
     r"""Set-based recall: the share of relevant documents that were retrieved.
 
     Recall is undefined for a query without a relevant document.
@@ -479,7 +479,7 @@ class SetRecall(grades.Relevance):
 
 
 @base.registered(aliases=("f1",))
-class SetF(grades.Relevance):
+class SetF(base.Relevance):
     r"""Set-based F measure: the weighted harmonic mean of set-based precision P and recall R.
 
     F = (β² + 1) P R / (R + β² P), as in scikit-learn's ``fbeta_score``; F is 0 if P and R are 0.
@@ -508,7 +508,7 @@ class SetF(grades.Relevance):
         plans = [_plan_retrieved(values, layout) for values in (relevant.astype(float), ones)]
         n_hits, n_retrieved = sum_plans(plans, layout, scores)
         weight = 1 / (1 + float(self.beta) * float(self.beta))
-        n = weight * n_retrieved + (1 - weight) * grades.count_relevant(layout, relevant)
+        n = weight * n_retrieved + (1 - weight) * base.count_relevant(layout, relevant)
         return n_hits / np.where(n > 0, n, 1.0)
 
 
@@ -547,7 +547,7 @@ class NumRet(_Count):
 
 
 @base.registered()
-class NumRel(_Count, grades.Relevance):
+class NumRel(_Count, base.Relevance):
     r"""Number of relevant documents.
 
     Documents that were not retrieved count too.
@@ -567,12 +567,12 @@ class NumRel(_Count, grades.Relevance):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        n = grades.count_relevant(layout, self._relevant(layout))
+        n = base.count_relevant(layout, self._relevant(layout))
         return _plan_retrieved(0 * layout.levels, layout, scale=0 * n, shift=n)
 
 
 @base.registered()
-class NumRelRet(_Count, grades.Relevance):
+class NumRelRet(_Count, base.Relevance):
     r"""Number of relevant documents that were retrieved.
 
     Documents with the score -inf were not retrieved.
@@ -596,7 +596,7 @@ class NumRelRet(_Count, grades.Relevance):
 
 
 @base.registered()
-class Bpref(grades.Relevance, Tied):
+class Bpref(base.Relevance, Tied):
     r"""Binary preference (Buckley & Voorhees 2004), as computed by trec_eval.
 
     bpref = (1/R) Σ_r (1 - min(n_r, R) / min(R, N)), summed over the relevant documents r that were
@@ -622,8 +622,8 @@ class Bpref(grades.Relevance, Tied):
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = self._relevant(layout)
-        n_relevant = grades.count_relevant(layout, relevant)
-        n_irrelevant = grades.count_relevant(layout, ~relevant)
+        n_relevant = base.count_relevant(layout, relevant)
+        n_irrelevant = base.count_relevant(layout, ~relevant)
         # With N irrelevant documents, n_r ≤ N, so capping n_r at R or at min(R, N) is equivalent.
         caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
         return Plan(
@@ -637,7 +637,7 @@ class Bpref(grades.Relevance, Tied):
 
 
 @base.registered()
-class GeneralizedPrecision(grades.Scaled, grades.Graded):
+class GeneralizedPrecision(base.Scaled, base.Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the highest grade
@@ -663,7 +663,7 @@ class GeneralizedPrecision(grades.Scaled, grades.Graded):
 
 
 @base.registered()
-class GeneralizedRecall(grades.Graded):
+class GeneralizedRecall(base.Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gR@k = Σ_{i≤k} r_i / Σ r, where r_i is the grade at rank i and the divisor is a sum over all

@@ -6,8 +6,16 @@ from skgraded._kernels.layout import relative_exp2_gains
 from skgraded._kernels.sums import BEST, CASCADE, KNOWN, LINEAR, ORDINAL, OVERLAP, WORST, Plan
 from skgraded.judgments import Layout
 from skgraded.measures import base
-from skgraded.measures.base import Ranked, Tied, shared_fields, sum_plans
-from skgraded.measures.grades import LN2, Graded, Scaled, take_tops
+from skgraded.measures.base import (
+    LN2,
+    Graded,
+    Ranked,
+    Scaled,
+    Tied,
+    shared_fields,
+    sum_plans,
+    take_tops,
+)
 from skgraded.measures.parameters import TIES, check_persistence, parameter
 
 __all__ = ["Compat", "ERR", "Judged", "NERR", "RBP", "RBPResidual"]

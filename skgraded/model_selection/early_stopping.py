@@ -12,13 +12,12 @@ from skgraded._input.door import number_validator, whole_number
 from skgraded._input.queries import sort_positions
 from skgraded._input.tables import FeatureTable
 from skgraded._input.user_warnings import warn_user
-from skgraded.boosting.adapter import Adapter
+from skgraded.boosting.adapter import Adapter, Queries, Rows, judge_rows
 from skgraded.boosting.metric import has_value
-from skgraded.boosting.rows import Queries, Rows, judge_rows
 from skgraded.boosting.stopping import StoppingState
 from skgraded.measures import Measure
+from skgraded.model_selection.candidates import JointRounds
 from skgraded.model_selection.folds import split_queries
-from skgraded.model_selection.rounds import JointRounds
 
 if TYPE_CHECKING:
     from skgraded.model_selection.ranker import QueryRanker

@@ -19,8 +19,7 @@ from skgraded._input.queries import QueryIds, make_sortable, query_codes, warn_o
 from skgraded._input.tables import Features, FeatureTable, as_table, check_row_labels, take_rows
 from skgraded._input.user_warnings import trust_input, warn_user
 from skgraded._input.words import plain
-from skgraded.boosting.adapter import Estimator, make_adapter
-from skgraded.boosting.rows import WEIGHT
+from skgraded.boosting.adapter import WEIGHT, Estimator, make_adapter
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
 from skgraded.measures.base import accepts_negative, find_undefined

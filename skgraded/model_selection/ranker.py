@@ -24,8 +24,7 @@ from skgraded._input.queries import QueryIds, group_by_query, read_group_sizes, 
 from skgraded._input.tables import Features, FeatureTable, as_table, check_row_labels, column_names
 from skgraded._input.user_warnings import trust_input
 from skgraded._input.words import plain
-from skgraded.boosting.adapter import Adapter, Estimator, make_adapter
-from skgraded.boosting.rows import Queries, Rows
+from skgraded.boosting.adapter import Adapter, Estimator, Queries, Rows, make_adapter
 from skgraded.judgments import check_scores_of_rows
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import accepts_negative, compute_means

@@ -17,8 +17,8 @@ from skgraded._input.queries import QueryIds, warn_of_row_ids
 from skgraded._input.tables import Features, as_table, take_rows
 from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import plain
+from skgraded.boosting.adapter import Queries
 from skgraded.boosting.frames import find_pipeline_input
-from skgraded.boosting.rows import Queries
 from skgraded.judgments import Judgments, Layout, check_scores_of_rows, layout_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures import measure as as_measure

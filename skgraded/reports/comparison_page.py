@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skgraded.reports import comparison_view as view
-from skgraded.writing import charts, sentences, text
+from skgraded.writing import pages, sentences, text
 from skgraded.writing.columns import PageTable, group_rows, select_rows
 from skgraded.writing.pages import MAX_QUERIES, render
 from skgraded.writing.tables import Marked
@@ -51,7 +51,7 @@ def render_comparison(comparison: Comparison, title: str | None) -> str:
             "percent": percent,
             "is_tested": is_tested,
             "forests": [
-                charts.forest(heading, select_rows(rows, positions), board.letters, is_tested)
+                pages.forest(heading, select_rows(rows, positions), board.letters, is_tested)
                 for (heading,), positions in group_rows(rows, "heading").items()
             ],
             "summary": PageTable.of(view.select_columns(comparison, rows), caption),

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.atomic_files import return_or_write
 from skgraded._input.door import column, replace_masked
-from skgraded._input.needs import needs
+from skgraded._input.libraries import needs, versions
 from skgraded._input.queries import query_codes
-from skgraded._input.versions import versions
 from skgraded._input.words import plain, plain_list
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure

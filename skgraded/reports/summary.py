@@ -30,8 +30,7 @@ from skgraded.reports.report import (
     list_numbers,
     tabulate_measures,
 )
-from skgraded.stats import histograms
-from skgraded.stats.exact_sums import Moments, exact_sum
+from skgraded.stats.exact_sums import Moments, bins_of, counts_of_bins, exact_sum, values_of_bins
 from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, t_interval
 from skgraded.writing import tables
 from skgraded.writing.json_text import VERSION, id_from_json, id_to_json
@@ -72,7 +71,7 @@ class Tally:
         return cls(
             Moments.of(values, weights),
             int(evaluation.undefined[name].sum()),
-            histograms.counts_of_bins(histograms.bins_of(values)),
+            counts_of_bins(bins_of(values)),
             _worst_of(evaluation, name),
             list(evaluation.per_query).index(name),
         )
@@ -86,7 +85,7 @@ class Tally:
         return Tally(
             self.moments + other.moments,
             self.n_undefined + other.n_undefined,
-            histograms.counts_of_bins(*np.hstack([self.counts, other.counts])),
+            counts_of_bins(*np.hstack([self.counts, other.counts])),
             list(worst.items())[:N_KEPT],
             self.at,
         )
@@ -130,7 +129,7 @@ class Tally:
         ranks = np.array([math.floor(place), math.ceil(place)])  # counted from 0
         bins, n_values = self.counts
         bins = bins[np.searchsorted(np.cumsum(n_values), ranks, side="right")]
-        values = np.clip(histograms.values_of_bins(bins), lowest, highest)
+        values = np.clip(values_of_bins(bins), lowest, highest)
         values[ranks == 0] = lowest
         values[ranks == n - 1] = highest
         return float(values[0] + (values[1] - values[0]) * (place - ranks[0]))

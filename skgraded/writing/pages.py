@@ -4,11 +4,17 @@ A page contains its styles, script and data, and makes no network requests. Tabl
 static HTML; the script draws the table of queries and sorts tables.
 """
 
+import math
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from skgraded._input.versions import versions
+import numpy as np
+
+from skgraded._input.libraries import versions
 from skgraded.writing import text
+from skgraded.writing.columns import list_rows, select_rows
+from skgraded.writing.text import difference_text, shortened, signed
 
 MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
 
@@ -38,3 +44,54 @@ def _environment() -> Any:
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return environment
+
+
+MAX_INTERVALS = 24  # maximum number of intervals on one axis
+
+
+def forest(
+    heading: str, rows: Mapping[str, np.ndarray], letters: Mapping[str, str], is_tested: bool
+) -> dict[str, Any]:
+    """Return a forest plot of the differences in ranked rows, on an axis that contains 0."""
+    n_rows, rows = len(rows["system"]), select_rows(rows, slice(MAX_INTERVALS))
+    is_cut = n_rows > MAX_INTERVALS
+    note = f"The first {MAX_INTERVALS} of {n_rows} pairs are shown." if is_cut else ""
+    ends = np.concatenate([rows[name] for name in ("difference", "ci_low", "ci_high")])
+    ends = ends[np.isfinite(ends)]
+    ticks, digits = _ticks(float(ends.min(initial=0)), float(ends.max(initial=0)))
+    margin = 0.08 * (ticks[-1] - ticks[0])  # space for half a label at each end
+    low, high = ticks[0] - margin, ticks[-1] + margin
+    drawn, short = [], {name: shortened(name) for name in letters}
+    for row in list_rows(rows):
+        pair = row["system"], row["baseline"]
+        drawn.append(
+            {
+                "letters": " − ".join(letters[name] for name in pair),
+                "name": " − ".join(short[name] for name in pair),
+                "full": " − ".join(pair),
+                "at": _percent(row["difference"], low, high),
+                "ends": [_percent(row[name], low, high) for name in ("ci_low", "ci_high")],
+                "is_open": is_tested and not row["is_significant"],
+                "text": difference_text(row),
+            }
+        )
+    labels = [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks]
+    zero = _percent(0, low, high)
+    return {"heading": heading, "note": note, "rows": drawn, "ticks": labels, "zero": zero}
+
+
+def _percent(value: float, low: float, high: float) -> float | None:
+    """Return a position on an axis in percent of its length; None for nan."""
+    return None if math.isnan(value) else round(100 * (value - low) / (high - low), 2)
+
+
+def _ticks(low: float, high: float) -> tuple[list[float], int]:
+    """Return three to six round tick positions from low to high, and the number of decimals."""
+    if low == high:
+        low, high = -1, 1
+    span = high - low
+    power = 10.0 ** math.floor(math.log10(span / 4))
+    step = next(power * unit for unit in (1, 2, 5, 10) if span / (power * unit) <= 4)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [i * step for i in range(first, last + 1)], digits

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from skgraded._input.atomic_files import write_whole
 from skgraded._input.door import whole_number
-from skgraded._input.needs import needs
+from skgraded._input.libraries import needs
 from skgraded._input.words import is_missing
 from skgraded.writing.text import DIGITS, Bound
 

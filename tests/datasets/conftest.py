@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from skgraded._input.needs import is_installed
+from skgraded._input.libraries import is_installed
 
 
 @pytest.fixture(scope="module", params=["with Arrow", "without"])

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from skgraded._input.needs import needs
+from skgraded._input.libraries import needs
 from skgraded.cli import main
 
 OPTIONAL = [

@@ -8,7 +8,7 @@ import skgraded as sg
 
 
 def test_python_threads_and_the_installed_libraries_are_listed(capsys, monkeypatch):
-    monkeypatch.setattr("skgraded._input.versions.OPTIONAL", ("lightgbm", "no-such-library"))
+    monkeypatch.setattr("skgraded._input.libraries.OPTIONAL", ("lightgbm", "no-such-library"))
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     sg.show_versions()
     lines = (line.split(": ", 1) for line in capsys.readouterr().out.splitlines())

@@ -19,8 +19,9 @@ from small_reports import (
 )
 
 import skgraded as sg
-from skgraded.writing import charts, text
+from skgraded.writing import text
 from skgraded.writing.columns import PageTable, list_rows
+from skgraded.writing.pages import forest
 
 REPORTS = (  # one report per class
     "Evaluation with unjudged documents",
@@ -397,7 +398,7 @@ def test_an_axis_has_round_ticks_that_span_the_intervals_and_zero(low, high, tic
     row = {"difference": (low + high) / 2, "ci_low": low, "ci_high": high, "is_significant": False}
     columns = {"system": "new", "baseline": "old"} | row
     rows = {name: np.array([cell]) for name, cell in columns.items()}
-    chart = charts.forest("AP", rows, {"new": "a", "old": "b"}, is_tested=True)
+    chart = forest("AP", rows, {"new": "a", "old": "b"}, is_tested=True)
     assert [text for _, text in chart["ticks"]] == ticks
     at = {float(text.replace("−", "-")): at for at, text in chart["ticks"]}
     (mark,) = chart["rows"]

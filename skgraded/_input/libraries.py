@@ -1,0 +1,139 @@
+"""Other libraries: missing packages, versions, and objects that must not be passed as data."""
+
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+from skgraded._input.user_warnings import PACKAGE, find_calling_frame
+from skgraded._kernels.threads import count_threads
+
+DISTRIBUTIONS = {"jinja2": "Jinja2"}  # distribution names that differ from module names
+
+
+@contextmanager
+def needs(caller: str, *packages: str, extra: str = "all") -> Iterator[None]:
+    """Raise an ImportError with a pip command if an import in the ``with`` block fails.
+
+    The error names the missing `packages` or, if all are installed, the module that failed to load.
+    """
+    try:
+        yield
+    except ImportError as error:
+        failed = (error.name or " ".join(str(error).split())).partition(".")[0]
+        missing = [name for name in packages if not is_installed(name)] or [failed]
+        *others, last = [DISTRIBUTIONS.get(name, name) for name in missing]
+        shown = f"{', '.join(others)} and {last}" if others else last
+        raise ImportError(f'{caller} needs {shown}: pip install "skgraded[{extra}]"') from error
+
+
+def is_installed(*packages: str) -> bool:
+    """Return whether the given packages or modules all exist, without importing them."""
+    try:
+        return all(find_spec(name) is not None for name in packages)
+    except ImportError:  # raised by an import hook
+        return False
+
+
+LIBRARIES = ("skgraded", "numpy", "scipy", "scikit-learn")
+OPTIONAL = (
+    "joblib",
+    "lightgbm",
+    "xgboost",
+    "xgboost-cpu",
+    "catboost",
+    "pandas",
+    "narwhals",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "Jinja2",
+    "dask",
+    "pyspark",
+)
+
+
+def versions() -> dict[str, str]:
+    """Return a dict of the versions of Python and of the libraries that affect results."""
+    return {"python": platform.python_version()} | _find_versions(LIBRARIES)
+
+
+def show_versions() -> None:
+    """Print the versions of Python, skgraded and its dependencies, for bug reports.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.show_versions()  # doctest: +ELLIPSIS
+           python: ...
+    """
+    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    system = {
+        "python": sys.version.replace("\n", " "),
+        "executable": sys.executable,
+        "machine": platform.platform(),
+        "threads": count_threads(),
+        "GIL": "yes" if has_gil else "no",
+    }
+    for name, text in (system | _find_versions((*LIBRARIES, *OPTIONAL))).items():
+        print(f"{name:>13}: {text}")
+
+
+@cache
+def _find_versions(names: Iterable[str]) -> dict[str, str]:
+    from skgraded import __version__
+
+    installed = {}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            installed[name] = __version__ if name == "skgraded" else version(name)
+    return installed
+
+
+ADVICE = (
+    "With {0}, use a metric from skgraded.{0} to evaluate, or skgraded.QueryRanker(…, measure=…, "
+    "early_stopping=True)."
+)
+
+
+def refuse_data_set(values: object, name: str) -> None:
+    """Raise a TypeError for a LazyFrame, or for an object of a boosting library."""
+    if type(values).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: call collect().")
+    modules = (cls.__module__.partition(".")[0] for cls in type(values).__mro__)
+    library = next(filter(has_metrics, modules), None)
+    if library is not None:
+        raise TypeError(
+            f"{name} must be an array; got a {type(values).__name__} from {library}. "
+            f"{ADVICE.format(library)}"
+        )
+
+
+@cache
+def has_metrics(library: str) -> bool:
+    """Return whether the package has metrics, and a public module, for a library."""
+    return is_installed(f"skgraded.boosting.{library}", f"skgraded.{library}")
+
+
+def refuse_library(measure: object) -> None:
+    """Raise a TypeError if a boosting library calls the measure as a metric.
+
+    XGBoost's estimators call a measure for each query or for all rows, and minimize it. LightGBM
+    and CatBoost first copy their settings, which are dicts and lists that may contain the measure.
+    A measure inside another object, such as a user's metric, is not a setting.
+    """
+    frame = find_calling_frame(PACKAGE)
+    while frame.f_back and frame.f_globals.get("__name__") == "copy":
+        if frame.f_code.co_name == "_reconstruct":
+            return
+        frame = frame.f_back
+    library = str(frame.f_globals.get("__name__")).partition(".")[0]
+    # CatBoost's get_params copies settings only to show them.
+    if has_metrics(library) and frame.f_code.co_name != "get_params":
+        raise TypeError(
+            f"{measure} must not be passed to {library}, which passes no queries to score "
+            f"functions. {ADVICE.format(library)}"
+        )
