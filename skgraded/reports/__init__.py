@@ -2,12 +2,16 @@
 
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluating import evaluate
+from skgraded.reports.evaluating import evaluate, evaluate_preferences
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
-from skgraded.reports.judges import JudgeComparison, compare_judges
+from skgraded.reports.judges import (
+    JudgeComparison,
+    PredictionPowered,
+    compare_judges,
+    plan_judgments,
+    prediction_powered,
+)
 from skgraded.reports.periods import compare_periods, trend
-from skgraded.reports.powered_means import PredictionPowered, plan_judgments, prediction_powered
-from skgraded.reports.preference_evaluations import evaluate_preferences
 from skgraded.reports.run_evaluations import evaluate_runs
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries

@@ -12,25 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import check_kind, check_weights, whole_number
+from skgraded._input.door import check_kind, check_weights, column, replace_masked, whole_number
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import segments_of
-from skgraded._input.words import check_names, object_array, plain_list, suggest_name
+from skgraded._input.words import check_names, object_array, plain, plain_list, suggest_name
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.reports import pairing
 from skgraded.reports.report import (
     LEVEL,
     Report,
-    as_query_ids,
     concatenate,
     describe_means,
     evaluated_name,
-    in_query_order,
-    index_of,
     list_numbers,
-    name_query,
-    read_field,
-    read_fields,
+    render_evaluation,
     tabulate_measures,
 )
 from skgraded.stats.intervals import ConfidenceInterval, Rng, check_settings, mean_interval
@@ -441,8 +436,6 @@ class Evaluation(Report):
         return tabulate_measures(self, intervals, method, pairing.count_clusters(self))
 
     def _page(self, title: str | None = None) -> str:
-        from skgraded.reports.evaluation_page import render_evaluation
-
         title, frames = title or type(self).__name__, {"summary": self.summary(LEVEL)}
         return render_evaluation(title, frames, self, self.n_queries, self.weights is not None)
 
@@ -485,6 +478,107 @@ def check_evaluations(evaluations: object, argument: str = "evaluations") -> Non
     check_names(evaluations, argument)
     for name, evaluation in evaluations.items():
         check_kind(evaluation, Evaluation, f"Element {argument}[{name!r}]")
+
+
+# Arrays of the constructor -----------------------------------------------------------------------
+
+
+def as_query_ids(ids: Any) -> np.ndarray:
+    """Check that ids are unique and not missing; convert strings to an object array."""
+    is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
+    if len(ids) == 0:
+        return ids if is_kept else np.empty(0, dtype=object)
+    if is_kept and ids.ndim == 1 and _are_distinct(ids):
+        return ids
+    codes, distinct = query_codes(ids, name="query_ids")
+    if len(distinct) < len(codes):
+        repeated = codes[np.argmax(codes != np.arange(len(codes)))]
+        raise ValueError(f"query_ids contains {plain_list(distinct)[repeated]!r} more than once.")
+    return ids if is_kept else distinct
+
+
+def _are_distinct(ids: np.ndarray) -> bool:
+    """Return whether ids are ascending integers or distinct strings; a shortcut for large arrays."""
+    if ids.dtype.kind in "iu":
+        return bool((ids[1:] > ids[:-1]).all())
+    objects = ids.tolist()
+    return set(map(type, objects)) == {str} and len(set(objects)) == len(objects)
+
+
+def index_of(values: Any) -> Any:
+    """Return the index of a pandas Series, or None for other values."""
+    return values.index if hasattr(values, "iloc") else None
+
+
+def in_query_order(
+    values: Any, name: str, query_ids: np.ndarray, row_labels: pandas.Index | None = None
+) -> Any:
+    """Sort a pandas Series by the query ids in its index; return other values unchanged.
+
+    The index of a Series contains query ids unless it is an unnamed RangeIndex, or equal to
+    `row_labels`, the index of the Series from which the query ids were read.
+    """
+    index = index_of(values)
+    is_default = index is None or type(index).__name__ == "RangeIndex" and index.name is None
+    if is_default or row_labels is not None and index.equals(row_labels):
+        return values
+    advice = "If its values are in the order of query_ids, pass its array, series.to_numpy()."
+    if not index.is_unique:
+        label = index[index.duplicated()][0]
+        raise ValueError(f"The index of {name} contains {plain(label)!r} more than once. {advice}")
+    positions = index.get_indexer(query_ids)
+    if (positions < 0).any():
+        query = plain_list(query_ids[positions < 0])[0]
+        raise ValueError(f"The index of {name} lacks the query id {query!r}. {advice}")
+    return values.iloc[positions]
+
+
+def read_field(
+    values: ArrayLike,
+    name: str,
+    query_ids: np.ndarray,
+    row_labels: pandas.Index | None = None,
+    dtype: type = float,
+) -> np.ndarray:
+    """Convert values to an array in the order of the queries; numbers must be finite or nan."""
+    values = in_query_order(values, name, query_ids, row_labels)
+    try:
+        array: np.ndarray = np.asarray(replace_masked(values), dtype=dtype)
+    except (TypeError, ValueError):
+        array = column(values, name)  # raises an error that names the row and the value
+    if array.shape != query_ids.shape:
+        raise ValueError(
+            f"{name} must have shape {query_ids.shape}, like query_ids; got {array.shape}."
+        )
+    if dtype is float and np.isinf(array).any():
+        i = int(np.argmax(np.isinf(array)))
+        query = name_query(query_ids, i)
+        raise ValueError(f"{name} must not be infinite; got {array[i]} for {query}.")
+    return array
+
+
+def name_query(query_ids: np.ndarray, i: int) -> str:
+    """Return the name of a query in messages."""
+    return f"query {plain_list(query_ids[[i]])[0]!r}"
+
+
+def read_fields(
+    fields: Mapping[str, ArrayLike],
+    name: str,
+    query_ids: np.ndarray,
+    row_labels: pandas.Index | None,
+    dtype: type = float,
+) -> dict[str, np.ndarray]:
+    """Convert each value of a dict with `read_field`."""
+    if not hasattr(fields, "items"):
+        raise TypeError(
+            f"{name} must be a dict of arrays keyed by measure name, such as {{'credit': values}}; "
+            f"got {type(fields).__name__}."
+        )
+    return {
+        key: read_field(values, f"{name}[{key!r}]", query_ids, row_labels, dtype)
+        for key, values in fields.items()
+    }
 
 
 # Unjudged documents ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Base classes for reports: tables, CSV, JSON, HTML pages, equality and the arrays of fields."""
+"""Base classes for reports, and the rows, text and page of the means of a report."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skgraded._input.atomic_files import return_or_write
-from skgraded._input.door import column, replace_masked
 from skgraded._input.libraries import needs, versions
-from skgraded._input.queries import query_codes
-from skgraded._input.words import plain, plain_list
-from skgraded.measures import Measure
+from skgraded._input.words import counted
+from skgraded.measures import Measure, mean_over_queries
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
-from skgraded.writing import json_text, tables
+from skgraded.writing import json_text, tables, text
+from skgraded.writing.columns import PageTable
+from skgraded.writing.pages import MAX_QUERIES, render
 from skgraded.writing.text import DIGITS, list_values, shorten_text, undefined_note, utf8
 
 if TYPE_CHECKING:
@@ -211,9 +210,6 @@ class Report(Table):
         )
 
 
-# Fields ------------------------------------------------------------------------------------------
-
-
 def have_equal_content(first: object, second: object) -> bool:
     """Return whether two values of a field are equal; nan equals nan."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
@@ -230,99 +226,78 @@ def have_equal_content(first: object, second: object) -> bool:
     return bool(first == second or (first != first and second != second))
 
 
-def as_query_ids(ids: Any) -> np.ndarray:
-    """Check that ids are unique and not missing; convert strings to an object array."""
-    is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
-    if len(ids) == 0:
-        return ids if is_kept else np.empty(0, dtype=object)
-    if is_kept and ids.ndim == 1 and _are_distinct(ids):
-        return ids
-    codes, distinct = query_codes(ids, name="query_ids")
-    if len(distinct) < len(codes):
-        repeated = codes[np.argmax(codes != np.arange(len(codes)))]
-        raise ValueError(f"query_ids contains {plain_list(distinct)[repeated]!r} more than once.")
-    return ids if is_kept else distinct
+# The page of means -----------------------------------------------------------------------------
 
 
-def _are_distinct(ids: np.ndarray) -> bool:
-    """Return whether ids are ascending integers or distinct strings; a shortcut for large arrays."""
-    if ids.dtype.kind in "iu":
-        return bool((ids[1:] > ids[:-1]).all())
-    objects = ids.tolist()
-    return set(map(type, objects)) == {str} and len(set(objects)) == len(objects)
+def render_evaluation(
+    title: str,
+    frames: dict[str, pandas.DataFrame],
+    queries: Evaluation,
+    n_queries: int,
+    is_weighted: bool,
+) -> str:
+    """Render the page of an Evaluation or a Summary as HTML.
 
-
-def index_of(values: Any) -> Any:
-    """Return the index of a pandas Series, or None for other values."""
-    return values.index if hasattr(values, "iloc") else None
-
-
-def in_query_order(
-    values: Any, name: str, query_ids: np.ndarray, row_labels: pandas.Index | None = None
-) -> Any:
-    """Sort a pandas Series by the query ids in its index; return other values unchanged.
-
-    The index of a Series contains query ids unless it is an unnamed RangeIndex, or equal to
-    `row_labels`, the index of the Series from which the query ids were read.
+    The frames have one row per measure ("summary"), or per segment and measure ("segments"). For a
+    Summary, `queries` contains only the queries with the lowest values among all `n_queries`
+    queries.
     """
-    index = index_of(values)
-    is_default = index is None or type(index).__name__ == "RangeIndex" and index.name is None
-    if is_default or row_labels is not None and index.equals(row_labels):
-        return values
-    advice = "If its values are in the order of query_ids, pass its array, series.to_numpy()."
-    if not index.is_unique:
-        label = index[index.duplicated()][0]
-        raise ValueError(f"The index of {name} contains {plain(label)!r} more than once. {advice}")
-    positions = index.get_indexer(query_ids)
-    if (positions < 0).any():
-        query = plain_list(query_ids[positions < 0])[0]
-        raise ValueError(f"The index of {name} lacks the query id {query!r}. {advice}")
-    return values.iloc[positions]
+    is_sample = queries.n_queries < n_queries
+    return render(
+        "evaluation.html.j2",
+        {
+            "title": title,
+            "lead": _describe_evaluation(frames["summary"], queries, n_queries, is_weighted),
+            "tables": {anchor: _tabulate_frame(frame) for anchor, frame in frames.items()},
+            "sections": {anchor: anchor.capitalize() for anchor in (*frames, "queries")},
+            "n_queries": n_queries,
+            "kept": f"the lowest by {'each measure' if is_sample else next(iter(queries.per_query))}",
+            "data": _tabulate_queries(queries),
+        },
+    )
 
 
-def read_field(
-    values: ArrayLike,
-    name: str,
-    query_ids: np.ndarray,
-    row_labels: pandas.Index | None = None,
-    dtype: type = float,
-) -> np.ndarray:
-    """Convert values to an array in the order of the queries; numbers must be finite or nan."""
-    values = in_query_order(values, name, query_ids, row_labels)
-    try:
-        array: np.ndarray = np.asarray(replace_masked(values), dtype=dtype)
-    except (TypeError, ValueError):
-        array = column(values, name)  # raises an error that names the row and the value
-    if array.shape != query_ids.shape:
-        raise ValueError(
-            f"{name} must have shape {query_ids.shape}, like query_ids; got {array.shape}."
-        )
-    if dtype is float and np.isinf(array).any():
-        i = int(np.argmax(np.isinf(array)))
-        query = name_query(query_ids, i)
-        raise ValueError(f"{name} must not be infinite; got {array[i]} for {query}.")
-    return array
-
-
-def name_query(query_ids: np.ndarray, i: int) -> str:
-    """Return the name of a query in messages."""
-    return f"query {plain_list(query_ids[[i]])[0]!r}"
-
-
-def read_fields(
-    fields: Mapping[str, ArrayLike],
-    name: str,
-    query_ids: np.ndarray,
-    row_labels: pandas.Index | None,
-    dtype: type = float,
-) -> dict[str, np.ndarray]:
-    """Convert each value of a dict with `read_field`."""
-    if not hasattr(fields, "items"):
-        raise TypeError(
-            f"{name} must be a dict of arrays keyed by measure name, such as {{'credit': values}}; "
-            f"got {type(fields).__name__}."
-        )
-    return {
-        key: read_field(values, f"{name}[{key!r}]", query_ids, row_labels, dtype)
-        for key, values in fields.items()
+def _describe_evaluation(
+    summary: pandas.DataFrame, queries: Evaluation, n_queries: int, is_weighted: bool
+) -> str:
+    """Return the numbers of queries and measures as text."""
+    judged = {
+        name: mean_over_queries(shares, queries.weights)
+        for name, shares in (queries.judged or {}).items()
     }
+    parts = [
+        counted(n_queries, "query", "queries"),
+        counted(len(queries.per_query), "measure", "measures"),
+        *(f"{name} {text.fixed(mean)}" for name, mean in judged.items()),
+    ]
+    lead = ", ".join(parts) + ("; queries are weighted." if is_weighted else ".")
+    n_undefined = dict(zip(summary["measure"], summary["n_undefined"], strict=True))
+    if note := text.undefined_note(n_undefined, n_queries):
+        lead += f" The measures are {note}."
+    if n_unanswered := queries.n_unanswered:
+        lead += f" Nothing was retrieved for {counted(n_unanswered, 'query', 'queries')}."
+    return lead
+
+
+def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
+    """Return the data for the script that draws the table of queries."""
+    first, columns = next(iter(queries.per_query.values())), []
+    kept = np.sort(np.argsort(first, kind="stable")[:MAX_QUERIES])
+    for name, values in queries.per_query.items():
+        undefined = np.flatnonzero(queries.undefined[name][kept]).tolist()
+        numbers = text.json_numbers(values[kept])
+        columns.append({"name": name, "values": numbers, "undefined": undefined})
+    if queries.weights is not None:
+        weights = text.json_numbers(queries.weights[kept])
+        columns.append({"name": "Weight", "kind": "plain", "values": weights})
+    return {"ids": text.labels(queries.query_ids[kept]), "columns": columns}
+
+
+def _tabulate_frame(frame: pandas.DataFrame) -> PageTable:
+    queries = "the queries of each segment" if "segment" in frame else "queries"
+    caption = (
+        f"Means over {queries} with {text.percent_text(LEVEL)} intervals (Student's t). Defined: "
+        "number of queries in the mean. Undefined: number of queries for which the measure is "
+        "undefined; those that count as 0 or 1 are in both numbers."
+    )
+    return PageTable.of(frame, caption)

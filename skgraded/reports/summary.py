@@ -28,6 +28,7 @@ from skgraded.reports.report import (
     describe_means,
     evaluated_name,
     list_numbers,
+    render_evaluation,
     tabulate_measures,
 )
 from skgraded.stats.exact_sums import Moments, bins_of, counts_of_bins, exact_sum, values_of_bins
@@ -509,8 +510,6 @@ class Summary(Mergeable):
         ]
 
     def _page(self, title: str | None = None) -> str:
-        from skgraded.reports.evaluation_page import render_evaluation
-
         frames = {"summary": without_segments(self).summary()}
         if self.by is not None:
             frames["segments"] = tables.frame(self._rows(LEVEL))
