@@ -23,9 +23,8 @@ from skgraded.cli._formats import WRITERS, find_missing, share_of_judged
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.measures.parsing import DEFAULT_MEASURES, choose_names
 from skgraded.reports import compare
-from skgraded.reports.comparing import validate_settings
-from skgraded.reports.comparison_rows import FAMILIES
-from skgraded.reports.gate import CHECK_MAX_LOSS, describe_outcomes, tabulate_outcomes
+from skgraded.reports.comparing import FAMILIES, validate_settings
+from skgraded.reports.comparison import CHECK_MAX_LOSS, describe_outcomes
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.outcomes import NOT_WORSE, WORSE
 from skgraded.stats.paired_tests import TESTS, draws_resamples
@@ -305,7 +304,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
     if args.command == "compare":
         report = compare(report, by=args.by, progress=args.progress, **settings)
         if _has_limit(args):
-            outcomes = tabulate_outcomes(report, args.max_loss or 0.0)
+            outcomes = report._tabulate_outcomes(args.max_loss or 0.0)
     else:
         for text in describe_caveats(list(systems), share_of_judged(systems, args)):
             warn_user(text)

@@ -14,11 +14,6 @@ from skgraded._input.user_warnings import warn_user
 from skgraded._input.words import counted, plain_list
 from skgraded.cli._columns import summarize_columns
 from skgraded.reports import Comparison, Evaluation, Summaries, Summary, compare
-from skgraded.reports.comparison_view import (
-    describe_procedure,
-    rank_rows,
-    select_columns,
-)
 from skgraded.reports.evaluating import choose_judged
 from skgraded.reports.evaluation import mean_judged
 from skgraded.writing import tables
@@ -142,12 +137,12 @@ def _write_comparison(comparison: Comparison, systems: Systems, args: Namespace)
     elif args.format == "markdown":
         parts += board.to_markdown(), comparison.to_markdown()
     else:
-        rows = select_columns(comparison, rank_rows(comparison))
-        parts += str(board), tables.aligned(fitting(rows, "terminal")) if has_few_pairs else ""
+        table = fitting(comparison._shown(), "terminal")
+        parts += str(board), tables.aligned(table) if has_few_pairs else ""
     lines = [
         f"{counted(comparison.n_queries, 'query', 'queries')}; "
         f"{percent_text(comparison.level)} intervals; "
-        f"{describe_procedure(comparison)}.",
+        f"{comparison._describe_procedure()}.",
         *_describe_undefined(systems),
     ]
     if has_few_pairs:

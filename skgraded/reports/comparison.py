@@ -1,21 +1,35 @@
-"""The class `Comparison`: paired mean differences between systems, with intervals and tests."""
+"""The class `Comparison` of paired differences between systems, and its tables and sentences."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from itertools import count, product
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.words import object_array
-from skgraded.reports import comparison_view as view
-from skgraded.reports.comparison_view import Leaderboard
-from skgraded.reports.gate import tabulate_outcomes
-from skgraded.reports.report import Report
+from skgraded._input.door import number_validator
+from skgraded._input.words import counted, object_array
+from skgraded.reports.pairing import are_unequal
+from skgraded.reports.report import Report, Table, concatenate
+from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.outcomes import judge_outcomes
 from skgraded.stats.paired_samples import differences_by_query
-from skgraded.writing import tables
-from skgraded.writing.columns import Rows, fitting, names_in
+from skgraded.stats.paired_tests import TESTS
+from skgraded.stats.rounding import are_equal
+from skgraded.writing import sentences, tables
+from skgraded.writing.columns import (
+    Rows,
+    fitting,
+    group_rows,
+    join_limits,
+    list_rows,
+    names_in,
+    select_rows,
+    swap_systems,
+)
 from skgraded.writing.json_text import (
     VERSION,
     id_from_json,
@@ -25,12 +39,24 @@ from skgraded.writing.json_text import (
     read_arrays,
     write_arrays,
 )
+from skgraded.writing.text import Bound, Interval, Marked, fixed, heading_of
 
 if TYPE_CHECKING:
     import pandas
 
+
 ARRAYS = "per_query", "weights", "judged", "segment"  # fields
 TABLES = "rows", "means"
+CHECK_MAX_LOSS = number_validator("max_loss", 0)
+BETTER, WORSE = "▲", "▼"
+PAIR = ("system", "baseline")  # columns with the names of a pair
+HEADING = ("measure", "segment")  # columns with equal values in all rows below a heading
+LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # leader against another system
+    "significantly better than",
+    "not significantly better than",
+    "not tested against",
+    "on the queries of both significantly worse than",
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -149,10 +175,7 @@ class Comparison(Report):
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
-        names = names_in("frame", self.rows)
-        if self.segments is None:
-            names.remove("segment")
-        return tables.frame({name: self.rows[name].tolist() for name in names})
+        return _create_frame(self.rows, names_in("frame", self.rows))
 
     def outcomes(self, max_loss: float = 0.0) -> pandas.DataFrame:
         r"""Tell for each system whether it is worse than the baseline, as a gate before a release.
@@ -194,8 +217,28 @@ class Comparison(Report):
           system measure  difference   low   high    outcome
         0    new      AP       0.012 -0.03  0.055  not worse
         """
-        outcomes = tables.frame(tabulate_outcomes(self, max_loss)).drop(columns="n_needed")
-        return outcomes if self.segments is not None else outcomes.drop(columns="segment")
+        outcomes = self._tabulate_outcomes(max_loss)
+        return _create_frame(outcomes, [name for name in outcomes if name != "n_needed"])
+
+    def _tabulate_outcomes(self, max_loss: float) -> Rows:
+        """Return the columns of `Comparison.outcomes`, the ``segment``, and ``n_needed``.
+
+        ``n_needed`` is the number of queries needed for an outcome if all else is equal, or nan.
+        """
+        if self.baseline is None:
+            raise ValueError("outcomes requires a baseline: call compare with baseline=.")
+        is_of_sums = self.per_query is None
+        if self.is_weighted and (is_of_sums or are_unequal(self.weights)):
+            raise ValueError("outcomes requires equal weights: evaluate without sample_weight.")
+        max_loss, rows = CHECK_MAX_LOSS(max_loss), self.rows
+        n_units = rows.get("n_clusters", rows["n_defined"])
+        judged = judge_outcomes(
+            rows["difference"], rows["standard_error"], n_units, self.level, max_loss
+        )
+        judged["n_needed"] = judged["n_needed"] * (rows["n_defined"] / np.maximum(n_units, 1))
+        return {
+            name: rows[name] for name in ("segment", "system", "measure", "difference")
+        } | judged
 
     def summary(self) -> pandas.DataFrame:
         """Tabulate the means of all systems, best system first; see `Leaderboard.to_frame`."""
@@ -215,15 +258,61 @@ class Comparison(Report):
         a        0.7052
         * best; ▲ significantly better than the baseline a; ▼ baseline significantly better.
         """
-        return view.create_leaderboard(self)
+        place, baseline, means = self._order_systems(), self.baseline, self.means
+        words = ("".join(word) for n in count(1) for word in product(ascii_lowercase, repeat=n))
+        letters = dict(zip(place, words, strict=False))  # a, b, …, z, aa, ab and so on
+        pairs, parts, leads = group_rows(self.rows, *HEADING), [], []
+        for key, positions in group_rows(means, *HEADING).items():
+            order = [place[name] for name in means["system"][positions]]
+            part = select_rows(means, positions[np.argsort(order)])
+            best = np.fmax.reduce(part["mean"])
+            is_best = are_equal(part["mean"], best)
+            beats = _find_winners(select_rows(self.rows, pairs[key]), place)
+            part |= {"is_best": is_best, "mark": _mark_systems(beats == 1, letters, baseline)}
+            ranks = np.full((2, len(place)), np.nan)
+            if self.test is not None and baseline is None:
+                ranks = np.array(
+                    [1 + (beats == 1).sum(axis=0), len(place) - (beats == 1).sum(axis=1)]
+                )
+            parts.append(part | dict(zip(("rank_low", "rank_high"), ranks, strict=True)))
+            results = _group_others(beats, is_best, list(place))
+            leads.append(
+                sentences.Lead(heading_of(*key), part["system"][is_best].tolist(), best, results)
+            )
+        rows, n_segments = concatenate(parts), len(self.segments or [None])
+        headings = [lead.heading for lead in leads]
+        indices = [self.systems.index(name) for name in place]
+        return Leaderboard(
+            rows,
+            letters,
+            baseline,
+            " ".join([_explain_marks(self), *self._describe_missing_values()]),
+            " ".join([sentences.verdict(leads, n_segments), *self._list_caveats()]),
+            {
+                name: shares[indices].tolist()
+                for name, shares in (self.judged or {}).items()
+                if name not in headings
+            },
+        )
 
     def _shown(self) -> dict[str, list[Any]]:
-        return view.select_columns(self, view.rank_rows(self))
+        rows = self._rank_rows()
+        is_hidden = {
+            "ci_method": True,
+            "baseline": self.baseline is not None,
+            "segment": self.segments is None,
+            **dict.fromkeys(("p_value", "p_adjusted", "min_detectable"), self.test is None),
+            "n_undefined": not (rows["n_undefined"] > 0).any(),  # nan: unknown
+        }
+        names = [name for name in names_in("frame", rows) if not is_hidden.get(name)]
+        shown = {name: rows[name].tolist() for name in names}
+        for name in {"p_value", "p_adjusted"} & shown.keys():
+            cells = zip(shown[name], rows["p_is_bound"], strict=True)
+            shown[name] = [Bound(p) if is_bound else p for p, is_bound in cells]
+        return shown
 
     def _shown_in_latex(self) -> dict[str, list[Any]]:
-        table = fitting(self._shown(), "latex")
-        table["ci_low"] = list(map(tables.Interval, table["ci_low"], table.pop("ci_high")))
-        return {"interval" if name == "ci_low" else name: cells for name, cells in table.items()}
+        return join_limits(fitting(self._shown(), "latex"))
 
     def sentences(self) -> list[str]:
         """Return one sentence per row.
@@ -231,11 +320,11 @@ class Comparison(Report):
         Significant differences come first. Each sentence begins with the system that has the higher
         mean. The last sentences report different shares of judged documents and missing results.
         """
-        return [*(text for _, text in view.describe_rows(self)), *view.list_caveats(self)]
+        return [*(text for _, text in self._describe_rows()), *self._list_caveats()]
 
     def __repr__(self) -> str:
-        size, systems = view.describe_size(self), ", ".join(self.systems)
-        return f"Comparison({size}: {systems} by {', '.join(self.measures)})"
+        systems = ", ".join(self.systems)
+        return f"Comparison({self._describe_size()}: {systems} by {', '.join(self.measures)})"
 
     def _page(self, title: str | None = None) -> str:
         from skgraded.reports.comparison_page import render_comparison
@@ -244,6 +333,103 @@ class Comparison(Report):
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         return self.leaderboard().verdict, self.to_frame()
+
+    # Parts of tables and texts ---------------------------------------------------------------------
+
+    def _order_systems(self) -> dict[str, int]:
+        """Return the place of each system on the leaderboard, best system by the first measure first.
+
+        Systems with equal means are in the order of their names. The first segment decides.
+        """
+        first, *_ = group_rows(self.means, *HEADING).values()
+        rows = list_rows(select_rows(self.means, first))
+        means = {
+            row["system"]: math.inf if math.isnan(row["mean"]) else -row["mean"] for row in rows
+        }
+        names = sorted(means, key=lambda name: (means[name], name))
+        return {name: place for place, name in enumerate(names)}
+
+    def _rank_rows(self, *, in_text: bool = False) -> Rows:
+        """Return the rows of each measure in leaderboard order, and their ``heading``.
+
+        Without a baseline, and `in_text`, `system` is the better of the two systems in each row.
+        In text, significant differences come first.
+        """
+        place, rows = self._order_systems(), self.rows
+        group = np.empty(len(rows["system"]), dtype=np.intp)
+        headings: list[str] = []
+        for key, positions in group_rows(rows, *HEADING).items():
+            group[positions] = len(headings)
+            headings.append(heading_of(*key))
+        rows = rows | {"heading": object_array([headings[i] for i in group])}
+        if in_text or self.baseline is None:
+            system, baseline = (np.array([place[name] for name in rows[key]]) for key in PAIR)
+            is_tie = are_equal(rows["mean"], rows["baseline_mean"]) | np.isnan(rows["difference"])
+            is_worse = np.where(is_tie, system > baseline, rows["difference"] < 0)
+            rows = swap_systems(rows, is_worse)
+        keys: list[Any] = [[place[name] for name in rows[key]] for key in PAIR[::-1]]
+        if in_text:
+            keys.append(~rows["is_significant"])
+        return select_rows(rows, np.lexsort([*keys, group]))
+
+    def _describe_rows(self) -> list[tuple[dict[str, Any], str]]:
+        """Return pairs (row, sentence); significant rows of each measure come first."""
+        level, is_tested = self.level, self.test is not None
+        corrections = {name: self._describe_correction(name) for name in self.measures}
+        return [
+            (row, sentences.describe_pair(row, level, corrections[row["measure"]], is_tested))
+            for row in list_rows(self._rank_rows(in_text=True))
+        ]
+
+    def _describe_correction(self, measure: str) -> str:
+        """Return a phrase about the correction for a measure's tests, or "" for a single test."""
+        p_values, family = self.rows["p_value"], ""
+        if self.family == "measure" and len(self.measures) > 1:
+            p_values = p_values[self.rows["measure"] == measure]
+            family = " of each measure"
+        n_tests = np.count_nonzero(~np.isnan(p_values))
+        if n_tests < 2:
+            return ""
+        correction = self.correction
+        words = "no correction" if correction is None else CORRECTIONS[correction].words
+        return f" with {words} over {n_tests} tests{family}"
+
+    def _describe_procedure(self) -> str:
+        """Name the test and, for several tests, the correction and its family."""
+        if self.test is None:
+            return "no test"
+        return TESTS[self.test].words + self._describe_correction(self.measures[0])
+
+    def _list_caveats(self) -> list[str]:
+        """Report systems that lack values, different shares of judged documents, and empty results."""
+        judged = sentences.describe_caveats(
+            self.systems,
+            self.judged or {},
+            self.n_unanswered or (),
+            self.n_queries,
+        )
+        return [*self._describe_missing_values(), *judged]
+
+    def _describe_missing_values(self) -> list[str]:
+        """Report the systems without a value for some queries of other systems."""
+        lacking = select_rows(self.means, self.means["lacks_values"])
+        return [
+            sentences.describe_lacking(heading_of(*key), lacking["system"][positions].tolist())
+            for key, positions in group_rows(lacking, *HEADING).items()
+        ]
+
+    def _describe_size(self) -> str:
+        """Return the numbers of queries, clusters and segments as text."""
+        text = sentences.count_queries(self.n_queries, self.n_clusters)
+        if self.segments is not None:
+            text += f" in {counted(len(self.segments), 'segment', 'segments')}"
+        return text
+
+
+def _create_frame(rows: Rows, names: list[str]) -> pandas.DataFrame:
+    """Create a frame from columns; segments are left out if there are none."""
+    is_hidden = {"segment": rows["segment"][0] is None}
+    return tables.frame({name: rows[name].tolist() for name in names if not is_hidden.get(name)})
 
 
 def _table_to_json(rows: Rows) -> dict[str, Any]:
@@ -260,3 +446,138 @@ def _table_from_json(written: dict[str, Any]) -> Rows:
         if name != "segment"
     }
     return {"segment": object_array(list(map(id_from_json, written["segment"]))), **columns}
+
+
+# Leaderboards -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Leaderboard(Table):
+    """Table of the systems' means per measure, returned by `Comparison.leaderboard`.
+
+    In Markdown and LaTeX, the best mean of each measure is bold, and each mean is followed by its
+    interval at the level of the comparison.
+
+    Attributes
+    ----------
+    rows : dict of str to ndarray
+        Columns of `Comparison.means`, and whether each mean ``is_best``, its ``mark`` for
+        significant differences, and the limits of its rank. In each measure and segment, the best
+        system by the first measure is in the first row.
+    letters : dict of str to str
+        Letters that identify the systems in marks, in the order of the rows.
+    baseline : str or None
+        As in `compare`.
+    note : str
+        Explanation of the marks.
+    verdict : str
+        Sentences about the leader, the systems it significantly outperforms, the measures that
+        disagree, large differences in judged documents, and systems that retrieved nothing.
+    more : dict of str to list of float
+        Mean shares of judged documents, keyed by heading; empty if every document is judged.
+    """
+
+    rows: Rows
+    letters: dict[str, str]
+    baseline: str | None
+    note: str
+    verdict: str
+    more: dict[str, list[float]] = field(default_factory=dict)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the means and ranks, with one row per measure and system.
+
+        The pandas.DataFrame has the columns ``segment`` (with `by`), ``system``, ``measure``,
+        ``mean``, ``rank_low`` (1 plus the number of significantly better systems) and ``rank_high``
+        (the number of systems minus the number of significantly worse systems). The ranks contain
+        all true ranks together with the probability `level` only after the corrections "holm" and
+        "bonferroni". They are nan with a baseline and without a test.
+        """
+        names = ["segment", "system", "measure", "mean", "rank_low", "rank_high"]
+        return _create_frame(self.rows, names)
+
+    def columns(self) -> list[tuple[str, list[Any]]]:
+        """Return (heading, cells) of each column: means with marks, ranks, and shares of judged."""
+        columns: list[tuple[str, list[Any]]] = []
+        for key, positions in group_rows(self.rows, *HEADING).items():
+            rows = list_rows(select_rows(self.rows, positions))
+            intervals = [Interval(row["ci_low"], row["ci_high"]) for row in rows]
+            means = [
+                Marked(row["mean"], row["is_best"], row["mark"], interval)
+                for row, interval in zip(rows, intervals, strict=True)
+            ]
+            columns.append((heading_of(*key), means))
+            if not math.isnan(rows[0]["rank_low"]):
+                limits = [(row["rank_low"], row["rank_high"]) for row in rows]
+                ranks = [f"{low}" if low == high else f"{low}–{high}" for low, high in limits]
+                columns.append(("rank", ranks))
+        return columns + list(self.more.items())
+
+    def _shown(self) -> list[tuple[str, list[Any]]]:
+        names = list(self.letters)
+        if self.baseline is None:  # marks consist of letters
+            names = [f"{letter} {name}" for name, letter in self.letters.items()]
+        return [("system", names), *self.columns()]
+
+    def _legend(self) -> str:
+        return self.note.replace("* best", "bold: best")
+
+    def __repr__(self) -> str:
+        return f"{tables.aligned(self._shown())}\n{self.note}"
+
+
+def _find_winners(pairs: Rows, place: dict[str, int]) -> np.ndarray:
+    """Return whether system i is significantly better than system j; nan if it is not tested."""
+    beats = np.full((len(place), len(place)), np.nan)
+    system, baseline = ([place[name] for name in pairs[key]] for key in PAIR)
+    winner = np.where(pairs["has_winner"], np.sign(pairs["difference"]), 0)
+    for i, j, sign in ((system, baseline, 1), (baseline, system, -1)):
+        beats[i, j] = np.where(np.isnan(pairs["p_value"]), np.nan, winner == sign)
+    return beats
+
+
+def _mark_systems(beats: np.ndarray, letters: dict[str, str], baseline: str | None) -> np.ndarray:
+    """Return the marks that show the significant differences of each system."""
+    if baseline is not None:
+        i = list(letters).index(baseline)
+        return np.select([beats[:, i], beats[i]], [BETTER, WORSE], "").astype(object)
+    separator, names = "" if len(letters) <= 26 else ",", object_array(list(letters.values()))
+    return object_array([separator.join(names[is_beaten]) for is_beaten in beats])
+
+
+def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> dict[str, list[str]]:
+    """Group the other systems by the result of their comparison with the leaders."""
+    trails, leads = (beats[:, is_best] == 1).any(axis=1), (beats[is_best] == 1).all(axis=0)
+    is_untested = np.isnan(beats[is_best]).any(axis=0)
+    result = np.select([trails, is_untested, leads], [TRAILS, IS_UNTESTED, LEADS], LEADS_BY_CHANCE)
+    return {
+        phrase: [order[i] for i in np.flatnonzero(~is_best & (result == phrase))]
+        for phrase in RESULTS
+    }
+
+
+def _explain_marks(comparison: Comparison) -> str:
+    if comparison.test is None:
+        return "* best; not tested."
+    if comparison.baseline is None:
+        return (
+            "* best; letters: systems it significantly outperforms; rank: those that the tests do not "
+            "exclude."
+        )
+    return (
+        f"* best; {BETTER} significantly better than the baseline {comparison.baseline}; "
+        f"{WORSE} baseline significantly better."
+    )
+
+
+def describe_outcomes(outcomes: Rows) -> list[str]:
+    """Return one line per row: the outcome, the largest possible loss, and the queries needed."""
+    lines = []
+    for row in list_rows(outcomes):
+        where, n = heading_of(row["measure"], row["segment"]), row["n_needed"]
+        needed = "none" if math.isnan(n) else f"{math.ceil(n):,}"
+        lines.append(
+            f"{row['system']} on {where}: {row['outcome']}; largest loss that is not excluded: "
+            f"{fixed(-row['low'])}; queries needed for an outcome: {needed}"
+        )
+    return lines

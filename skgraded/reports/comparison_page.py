@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded.reports import comparison_view as view
-from skgraded.writing import pages, sentences, text
-from skgraded.writing.columns import PageTable, group_rows, select_rows
-from skgraded.writing.pages import MAX_QUERIES, render
-from skgraded.writing.tables import Marked
+from skgraded.writing import sentences, text
+from skgraded.writing.columns import group_rows, select_rows
+from skgraded.writing.pages import MAX_QUERIES, PageTable, forest, render
+from skgraded.writing.text import Marked
 
 if TYPE_CHECKING:
-    from skgraded.reports.comparison import Comparison
+    from skgraded.reports.comparison import Comparison, Leaderboard
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
 MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
@@ -28,7 +27,7 @@ SECTIONS = {
 
 def render_comparison(comparison: Comparison, title: str | None) -> str:
     """Render the page of a comparison as HTML."""
-    board, rows = view.create_leaderboard(comparison), view.rank_rows(comparison)
+    board, rows = comparison.leaderboard(), comparison._rank_rows()
     percent, is_tested = text.percent_text(comparison.level), comparison.test is not None
     data = _data_of_queries(comparison, board)
     caption = (
@@ -51,10 +50,10 @@ def render_comparison(comparison: Comparison, title: str | None) -> str:
             "percent": percent,
             "is_tested": is_tested,
             "forests": [
-                pages.forest(heading, select_rows(rows, positions), board.letters, is_tested)
+                forest(heading, select_rows(rows, positions), board.letters, is_tested)
                 for (heading,), positions in group_rows(rows, "heading").items()
             ],
-            "summary": PageTable.of(view.select_columns(comparison, rows), caption),
+            "summary": PageTable.of(comparison._shown(), caption),
             "n_queries": comparison.n_queries,
             "kept": f"those with the largest differences by {comparison.measures[0]}",
             "data": data,
@@ -66,44 +65,31 @@ def _describe_comparison(comparison: Comparison) -> str:
     """Describe the comparison and its test in the text below the title."""
     against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
     weighted = ", weighted" if comparison.is_weighted else ""
-    procedure = view.describe_procedure(comparison)
-    lead = f"{against}. {view.describe_size(comparison)}{weighted}; {procedure}."
+    procedure = comparison._describe_procedure()
+    lead = f"{against}. {comparison._describe_size()}{weighted}; {procedure}."
     if comparison.n_resamples is not None:
         seed = "" if comparison.seed is None else f", seed {comparison.seed}"
         lead += f" {comparison.n_resamples:,} resamples{seed}."
     return lead
 
 
-def _tabulate_leaderboard(board: view.Leaderboard) -> PageTable:
-    columns: list[list[Any]] = [
-        [
-            {"letter": letter, "name": name, "is_baseline": name == board.baseline}
-            for name, letter in board.letters.items()
-        ]
+def _tabulate_leaderboard(board: Leaderboard) -> PageTable:
+    systems: list[Any] = [
+        {"letter": letter, "name": name, "is_baseline": name == board.baseline}
+        for name, letter in board.letters.items()
     ]
-    headings = [("System", "system")]
-    for heading, cells in board.columns():
-        if isinstance(cells[0], str):
-            headings.append(("Rank", "text"))
-        elif isinstance(cells[0], Marked):
-            headings.append((heading, "mean"))
-            texts = text.format_cells([cell.value for cell in cells], "value")
-            cells = [
-                shown._replace(is_best=cell.is_best, mark=cell.mark)
-                for shown, cell in zip(texts, cells, strict=True)
-            ]
-        else:
-            headings.append((heading, "value"))
-            cells = text.format_cells(cells, "value")
-        columns.append(cells)
-    note = board.note.replace("* best", "Means; bold: best")
-    return PageTable(note, headings, list(zip(*columns, strict=True)))
+    columns, cells = [("System", "system")], [systems]
+    for heading, values in board.columns():
+        kind = {str: "text", Marked: "mean"}.get(type(values[0]), "value")
+        columns.append(("Rank" if kind == "text" else heading, kind))
+        cells.append(values)
+    return PageTable.of_cells(columns, cells, board.note.replace("* best", "Means; bold: best"))
 
 
 def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
     """Return a title, visible sentences and collapsed sentences for each heading."""
     groups: dict[str, list[tuple[dict[str, Any], str]]] = {}
-    for row, sentence in view.describe_rows(comparison):
+    for row, sentence in comparison._describe_rows():
         groups.setdefault(row["heading"], []).append((row, sentence))
     shown = []
     for heading, pairs in groups.items():
@@ -114,7 +100,7 @@ def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[
     return shown
 
 
-def _data_of_queries(comparison: Comparison, board: view.Leaderboard) -> dict[str, Any] | None:
+def _data_of_queries(comparison: Comparison, board: Leaderboard) -> dict[str, Any] | None:
     """Return the data for the table of queries; None with segments or without per-query values."""
     if comparison.per_query is None or comparison.segments is not None:
         return None

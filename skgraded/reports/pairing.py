@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -25,7 +27,21 @@ if TYPE_CHECKING:
 FEWEST_CLUSTERS = 15
 
 
-class Paired(NamedTuple):
+class Samples(ABC):
+    """Base class for per-query values, or exact sums, from which `compare` computes differences."""
+
+    _summarize_pair: Callable[[str, str, str], PairedSample]
+    # Returns each system, its mean over its own queries, the estimate, and `lacks_values`.
+    _estimate_means: Callable[[str], list[tuple[str, float, Any, bool]]]
+
+    @property
+    @abstractmethod
+    def n_queries(self) -> int:
+        """Number of queries."""
+
+
+@dataclass(frozen=True)
+class Paired(Samples):
     """The values of several systems, with queries in the same order for all systems."""
 
     systems: list[str]

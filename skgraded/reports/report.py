@@ -18,8 +18,7 @@ from skgraded.measures import Measure, mean_over_queries
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables, text
-from skgraded.writing.columns import PageTable
-from skgraded.writing.pages import MAX_QUERIES, render
+from skgraded.writing.pages import MAX_QUERIES, PageTable, render
 from skgraded.writing.text import DIGITS, list_values, shorten_text, undefined_note, utf8
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.segments import refuse_too_many
+from skgraded.reports.comparing import Settings, compare_parts
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_rows import Settings, compare_parts
 from skgraded.reports.evaluation import Evaluation, check_evaluations
-from skgraded.reports.pairing import pair_evaluations
+from skgraded.reports.pairing import Samples, pair_evaluations
 from skgraded.reports.report import LEVEL, describe_means
 from skgraded.reports.summary import (
     Mergeable,
@@ -126,7 +126,7 @@ class Differences:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Summaries(Mergeable):
+class Summaries(Mergeable, Samples):
     """Summaries of several systems on the same queries, and of their pairwise differences.
 
     Summaries are returned by `Summaries.of`. If `y_score` names several columns, functions that

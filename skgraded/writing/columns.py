@@ -4,23 +4,22 @@ A `Comparison` contains all columns of its rows; each further output of `OUTPUTS
 columns.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded.writing.text import KINDS, format_cells
+from skgraded.writing.text import Interval
 
 OUTPUTS = ("rows", "frame", "page", "terminal", "latex")  # from the widest to the narrowest
 Rows = dict[str, np.ndarray]  # a table of columns
-NEGATED = ("signed", "interval")  # kinds of numbers that change their sign if systems are swapped
 
 
 class Column(NamedTuple):
     """A column of a table."""
 
     heading: str
-    kind: str  # "name", "text" or one of `KINDS`; an "interval" combines ci_low and ci_high
+    kind: str  # "name", "text" or one of `KINDS` in text.py; a swap negates "signed" numbers
     narrowest: str = "page"  # the narrowest of OUTPUTS that includes the column
     # The column with which it is exchanged if the two systems of a row are swapped; "" for none
     other: str = ""
@@ -35,8 +34,9 @@ COLUMNS = {
     "mean": Column("Mean", "value", "latex", other="baseline_mean"),
     "baseline_mean": Column("Baseline mean", "value", other="mean"),
     "difference": Column("Difference", "signed", "latex"),
-    "ci_low": Column("Interval", "interval", "latex", other="ci_high"),
-    "ci_high": Column("Interval", "interval", "latex", other="ci_low"),
+    "interval": Column("Interval", "interval", "latex"),
+    "ci_low": Column("Lower limit", "signed", "latex", other="ci_high"),
+    "ci_high": Column("Upper limit", "signed", "latex", other="ci_low"),
     "ci_method": Column("Method", "text", "frame"),
     "p_value": Column("p", "p", "terminal"),
     "p_adjusted": Column("p corrected", "p", "latex"),
@@ -90,7 +90,7 @@ def swap_systems(rows: Mapping[str, np.ndarray], is_swapped: np.ndarray) -> dict
     for name, column in rows.items():
         _, kind, _, other = COLUMNS[name]
         source = rows[other or name]
-        source = 0.0 - source if kind in NEGATED else source  # never -0.0
+        source = 0.0 - source if kind == "signed" else source  # never -0.0
         swapped[name] = np.where(is_swapped, source, column)
     return swapped
 
@@ -106,27 +106,10 @@ def fitting(table: Any, output: str) -> dict[str, list[Any]]:
     return {name: list(table[name]) for name in names_in(output, COLUMNS) if name in table}
 
 
-class PageTable(NamedTuple):
-    """A table on a page: a caption, columns as pairs (heading, kind), and rows of cells.
-
-    The cells of names and texts are strings, and other cells have a ``text`` and a sort ``key``.
-    """
-
-    caption: str
-    columns: Sequence[tuple[Any, str]]
-    rows: Sequence[Sequence[Any]]
-
-    @classmethod
-    def of(cls, table: Any, caption: str) -> Self:
-        """Create a table from the columns of a frame or a dict that pages include."""
-        columns, cells = [], []
-        for name in names_in("page", table):
-            if name == "ci_high":  # shown with ci_low
-                continue
-            heading, kind, *_ = COLUMNS[name]
-            values = list(table[name])
-            if kind == "interval":
-                values = list(zip(values, table["ci_high"], strict=True))
-            columns.append((heading, kind))
-            cells.append(format_cells(values, kind) if kind in KINDS else values)
-        return cls(caption, columns, list(zip(*cells, strict=True)))
+def join_limits(table: Any) -> dict[str, list[Any]]:
+    """Replace the columns with limits of intervals by a column of intervals."""
+    names = {"ci_low": "interval"}
+    joined = {names.get(name, name): list(table[name]) for name in table if name != "ci_high"}
+    if "interval" in joined:
+        joined["interval"] = list(map(Interval, joined["interval"], table["ci_high"]))
+    return joined

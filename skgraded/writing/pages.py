@@ -5,17 +5,17 @@ static HTML; the script draws the table of queries and sorts tables.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from skgraded._input.libraries import versions
-from skgraded.writing import text
-from skgraded.writing.columns import list_rows, select_rows
-from skgraded.writing.text import difference_text, shortened, signed
+from skgraded.writing.columns import COLUMNS, join_limits, list_rows, names_in, select_rows
+from skgraded.writing.text import difference_text, format_cells, label, shortened, signed, utf8
 
+MAX_INTERVALS = 24  # maximum number of intervals on one axis
 MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
 
 
@@ -26,7 +26,7 @@ def render(template: str, page: dict[str, Any]) -> str:
     others = {name: number for name, number in versions().items() if name != "skgraded"}
     made = ", ".join(f"{name} {number}" for name, number in others.items())
     html = _environment().get_template(template).render(version=__version__, made=made, page=page)
-    return text.utf8(html)
+    return utf8(html)
 
 
 @cache
@@ -37,16 +37,41 @@ def _environment() -> Any:
     environment = Environment(
         loader=PackageLoader("skgraded.writing"), autoescape=True, undefined=StrictUndefined
     )
-    environment.filters.update(
-        count=lambda n: f"{n:,}",
-        shortened=text.shortened,
-        label=text.label,
-    )
+    environment.filters |= {"count": "{:,}".format, "shortened": shortened, "label": label}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return environment
 
 
-MAX_INTERVALS = 24  # maximum number of intervals on one axis
+# Tables ------------------------------------------------------------------------------------------
+
+
+class PageTable(NamedTuple):
+    """A table on a page: a caption, columns as pairs (heading, kind), and rows of cells.
+
+    The cells of names and texts are strings, and the cells of numbers are `Cell` objects.
+    """
+
+    caption: str
+    columns: Sequence[tuple[Any, str]]
+    rows: Sequence[Sequence[Any]]
+
+    @classmethod
+    def of(cls, table: Any, caption: str) -> Self:
+        """Create a table from the columns of a frame or a dict that pages include."""
+        shown = join_limits({name: table[name] for name in names_in("page", table)})
+        columns = [(COLUMNS[name].heading, COLUMNS[name].kind) for name in shown]
+        return cls.of_cells(columns, list(shown.values()), caption)
+
+    @classmethod
+    def of_cells(
+        cls, columns: Sequence[tuple[Any, str]], cells: Sequence[Sequence[Any]], caption: str
+    ) -> Self:
+        """Create a table from pairs (heading, kind) and the cells of each column."""
+        shown = [format_cells(part, kind) for (_, kind), part in zip(columns, cells, strict=True)]
+        return cls(caption, columns, list(zip(*shown, strict=True)))
+
+
+# Charts ------------------------------------------------------------------------------------------
 
 
 def forest(
@@ -54,8 +79,7 @@ def forest(
 ) -> dict[str, Any]:
     """Return a forest plot of the differences in ranked rows, on an axis that contains 0."""
     n_rows, rows = len(rows["system"]), select_rows(rows, slice(MAX_INTERVALS))
-    is_cut = n_rows > MAX_INTERVALS
-    note = f"The first {MAX_INTERVALS} of {n_rows} pairs are shown." if is_cut else ""
+    note = f"The first {MAX_INTERVALS} of {n_rows} pairs are shown."
     ends = np.concatenate([rows[name] for name in ("difference", "ci_low", "ci_high")])
     ends = ends[np.isfinite(ends)]
     ticks, digits = _ticks(float(ends.min(initial=0)), float(ends.max(initial=0)))
@@ -77,7 +101,13 @@ def forest(
         )
     labels = [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks]
     zero = _percent(0, low, high)
-    return {"heading": heading, "note": note, "rows": drawn, "ticks": labels, "zero": zero}
+    return {
+        "heading": heading,
+        "note": note if n_rows > MAX_INTERVALS else "",
+        "rows": drawn,
+        "ticks": labels,
+        "zero": zero,
+    }
 
 
 def _percent(value: float, low: float, high: float) -> float | None:

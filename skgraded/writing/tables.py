@@ -7,13 +7,13 @@ import numbers
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from skgraded._input.atomic_files import write_whole
 from skgraded._input.door import whole_number
 from skgraded._input.libraries import needs
 from skgraded._input.words import is_missing
-from skgraded.writing.text import DIGITS, Bound
+from skgraded.writing.text import DIGITS, Bound, Interval, Marked
 
 if TYPE_CHECKING:
     import pandas
@@ -48,22 +48,6 @@ _LATEX = str.maketrans(
         "]": "{]}",  # LaTeX would read [ after \\ as an optional argument
     }
 )
-
-
-class Interval(NamedTuple):
-    """A table cell that contains the limits of an interval; nan if they are unknown."""
-
-    low: float
-    high: float
-
-
-class Marked(NamedTuple):
-    """A table cell that contains a mean, its significance mark and its interval."""
-
-    value: float
-    is_best: bool
-    mark: str
-    interval: Interval
 
 
 # Columns as (heading, cells), rows as dicts with equal keys, or a dict or a frame of columns

@@ -1,7 +1,7 @@
 """Format names and numbers as text, mainly for HTML pages."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import shorten
 from typing import Any, NamedTuple
 
@@ -20,6 +20,22 @@ class Bound(NamedTuple):
     limit: float
 
 
+class Interval(NamedTuple):
+    """A table cell that contains the limits of an interval; nan if they are unknown."""
+
+    low: float
+    high: float
+
+
+class Marked(NamedTuple):
+    """A table cell that contains a mean, its significance mark and its interval."""
+
+    value: float
+    is_best: bool
+    mark: str
+    interval: Interval
+
+
 def label(name: object) -> str:
     """Return a query id, a system or a measure as text."""
     if isinstance(name, tuple):  # repr would contain NumPy's types
@@ -35,7 +51,7 @@ def heading_of(measure: str, segment: object) -> str:
 
 def labels(names: Iterable[Any]) -> list[str]:
     """Return query ids, systems or measures as texts."""
-    return [label(name) for name in names]
+    return list(map(label, names))
 
 
 def shortened(name: object, width: int = NAME) -> str:
@@ -118,16 +134,16 @@ def p_text(p: float | Bound) -> str:
 
 
 class Cell(NamedTuple):
-    """A cell of a table on a page: its text and its sort key; cells without a key are last."""
+    """A cell of a table on a page: its text, its value, and its sort key, "" for the last rows."""
 
     text: str
     key: str
-    is_best: bool = False
-    mark: str = ""
+    value: Any
 
 
 KINDS: dict[str, Callable[[Any], str]] = {  # of columns of numbers
     "value": fixed,
+    "mean": lambda cell: fixed(cell.value),
     "signed": signed,
     "p": p_text,
     "count": lambda n: f"{n:,}".replace("-", "−"),
@@ -135,11 +151,13 @@ KINDS: dict[str, Callable[[Any], str]] = {  # of columns of numbers
 }
 
 
-def format_cells(values: Iterable[Any], kind: str) -> list[Cell]:
-    """Format the cells of a column according to its kind, one of `KINDS`."""
+def format_cells(values: Sequence[Any], kind: str) -> Sequence[Any]:
+    """Format the cells of a column of numbers; return the cells of other columns unchanged."""
+    if kind not in KINDS:
+        return values
     cells = []
     for value in values:
         number = value[0] if isinstance(value, tuple) else value
         key = "" if math.isnan(number) else repr(float(number))
-        cells.append(Cell(KINDS[kind](value), key))
+        cells.append(Cell(KINDS[kind](value), key, value))
     return cells

@@ -6,7 +6,6 @@ from large_tables import COLUMNS, mixed, pieces, table
 from small_reports import evaluation, systems
 
 import skgraded as sg
-from skgraded.reports.comparison_view import describe_rows
 from skgraded.writing.columns import list_rows
 
 COMPARED = [
@@ -117,7 +116,7 @@ def test_comparisons_of_summaries_with_few_or_equal_values(values):
     assert sg.Comparison.from_json(comparison.to_json()).to_frame().equals(comparison.to_frame())
     expected = expected_of(evaluations, test="t")
     assert_same(comparison.to_frame(), expected)
-    assert len(describe_rows(comparison)) == 1
+    assert len(comparison._describe_rows()) == 1
 
 
 def two_systems():

@@ -14,7 +14,6 @@ from scipy import stats
 from small_reports import columns, compared, ids_of, only_row, systems, taken
 
 import skgraded as sg
-from skgraded.reports.comparison_view import describe_rows, rank_rows
 from skgraded.stats.corrections import adjust, is_significant
 from skgraded.stats.paired_tests import TESTS, PairedTest
 from skgraded.writing.columns import list_rows
@@ -440,7 +439,7 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
 
 
 def test_the_sentences_of_a_table_name_the_correction(table):
-    for row, sentence in describe_rows(sg.compare(table, baseline="rough", rng=0)):
+    for row, sentence in sg.compare(table, baseline="rough", rng=0)._describe_rows():
         is_better = (
             "is significantly better" if row["p_adjusted"] <= 0.05 else "is not significantly"
         )
@@ -486,7 +485,7 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
         assert f" {name} " in head
     latex = result.to_latex()
     assert latex.count(r"\\") == 1 + 6 and r"p\_adjusted" in latex
-    ranked_rows, order = list_rows(rank_rows(result)), list(result.leaderboard().letters)
+    ranked_rows, order = list_rows(result._rank_rows()), list(result.leaderboard().letters)
     ranks = [
         (result.measures.index(row["measure"]), order.index(row["system"])) for row in ranked_rows
     ]

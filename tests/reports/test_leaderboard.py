@@ -7,7 +7,6 @@ import pytest
 from small_reports import evaluation, of_values
 
 import skgraded as sg
-from skgraded.reports.comparison_view import rank_rows
 from skgraded.writing.columns import list_rows
 
 
@@ -208,7 +207,7 @@ def test_the_verdict_names_the_leader_of_each_segment():
 
 def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
     comparison = sg.compare(three, rng=0)
-    ranked, order = list_rows(rank_rows(comparison)), list(comparison.leaderboard().letters)
+    ranked, order = list_rows(comparison._rank_rows()), list(comparison.leaderboard().letters)
     assert [row["measure"] for row in ranked] == ["AP"] * 3 + ["RR"] * 3
     rows = {
         (row["system"], row["baseline"], row["measure"]): row

@@ -20,8 +20,8 @@ from small_reports import (
 
 import skgraded as sg
 from skgraded.writing import text
-from skgraded.writing.columns import PageTable, list_rows
-from skgraded.writing.pages import forest
+from skgraded.writing.columns import list_rows
+from skgraded.writing.pages import PageTable, forest
 
 REPORTS = (  # one report per class
     "Evaluation with unjudged documents",
@@ -121,7 +121,9 @@ def test_a_table_merges_the_limits_of_intervals():
     cells = {"segment": ["a"], "ci_low": [0.0], "ci_high": [1.0], "p_value": [0.5], "other": [2]}
     table = PageTable.of(cells, "Caption")
     assert table.columns == [("Segment", "name"), ("Interval", "interval"), ("p", "p")]
-    assert table.rows == [("a", text.Cell("0.0000 to 1.0000", "0.0"), text.Cell("0.5000", "0.5"))]
+    assert table.rows == [
+        ("a", ("0.0000 to 1.0000", "0.0", (0.0, 1.0)), ("0.5000", "0.5", 0.5)),
+    ]
 
 
 # Evaluation --------------------------------------------------------------------------------------
