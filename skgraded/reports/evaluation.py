@@ -103,8 +103,7 @@ class Evaluation(Report):
     n_duplicates: int = 0
 
     def __post_init__(self) -> None:
-        ids = as_query_ids(self.query_ids)
-        rows = ids, index_of(self.query_ids)
+        rows = ids, _ = as_query_ids(self.query_ids), index_of(self.query_ids)
         per_query = read_fields(self.per_query, "per_query", *rows)
         masks = {} if self.undefined is None else self.undefined
         undefined = read_fields(masks, "undefined", *rows, bool)
@@ -112,26 +111,27 @@ class Evaluation(Report):
             if name not in per_query:
                 near = suggest_name(name, per_query)
                 raise ValueError(f"undefined contains {name!r}, which per_query lacks.{near}")
-        defined = np.zeros(len(ids), dtype=bool)
-        fields = {
-            "query_ids": ids,
-            "per_query": per_query,
-            "undefined": {name: undefined.get(name, defined) for name in per_query},
-        }
-        if self.weights is not None:
-            fields["weights"] = weights = read_field(self.weights, "weights", *rows)
-            if len(ids):
-                row_name = partial(name_query, ids)
-                check_weights(weights, len(ids), "query_ids", name="weights", row_name=row_name)
-        if self.judged is not None:
-            fields["judged"] = read_fields(self.judged, "judged", *rows)
-        if self.unanswered is not None:
-            fields["unanswered"] = read_field(self.unanswered, "unanswered", *rows, bool)
-        if self.clusters is not None:
-            clusters = in_query_order(self.clusters, "clusters", *rows)
+        weights = None if self.weights is None else read_field(self.weights, "weights", *rows)
+        if weights is not None and len(ids):
+            row_name = partial(name_query, ids)
+            check_weights(weights, len(ids), "query_ids", name="weights", row_name=row_name)
+        clusters = in_query_order(self.clusters, "clusters", *rows)
+        if clusters is not None:
             codes, distinct = query_codes(clusters, len(ids), "query_ids", "clusters")
-            fields["clusters"] = distinct[codes]
-        vars(self).update(fields)  # the dataclass is frozen
+            clusters = distinct[codes]
+        judged, unanswered = self.judged, self.unanswered
+        defined = np.zeros(len(ids), dtype=bool)
+        vars(self).update(  # the dataclass is frozen
+            query_ids=ids,
+            per_query=per_query,
+            undefined={name: undefined.get(name, defined) for name in per_query},
+            weights=weights,
+            clusters=clusters,
+            judged=None if judged is None else read_fields(judged, "judged", *rows),
+            unanswered=None
+            if unanswered is None
+            else read_field(unanswered, "unanswered", *rows, bool),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
@@ -389,7 +389,16 @@ class Evaluation(Report):
             segments = segments_of(self.query_ids, by)
             parts = [({"segment": name}, self.take(positions)) for name, positions in segments]
         return tables.frame(
-            [labels | row for labels, part in parts for row in part._means_rows(level, **settings)]
+            [
+                labels | row
+                for labels, part in parts
+                for row in tabulate_measures(
+                    part,
+                    part.confidence_interval(level, **settings),
+                    method,
+                    pairing.count_clusters(part),
+                )
+            ]
         )
 
     def take(self, positions: ArrayLike) -> Self:
@@ -428,12 +437,8 @@ class Evaluation(Report):
         weight = {} if self.weights is None else {"weight": self.weights}
         return tables.frame({"query_id": self.query_ids, **self.per_query, **weight})
 
-    def _shown(self) -> list[dict[str, Any]]:
-        return self._means_rows(LEVEL, method="t")
-
-    def _means_rows(self, level: float, *, method: str, **settings: Any) -> list[dict[str, Any]]:
-        intervals = self.confidence_interval(level, method=method, **settings)
-        return tabulate_measures(self, intervals, method, pairing.count_clusters(self))
+    def _shown(self) -> pandas.DataFrame:
+        return self.summary(LEVEL)
 
     def _page(self, title: str | None = None) -> str:
         title, frames = title or type(self).__name__, {"summary": self.summary(LEVEL)}

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,8 +19,6 @@ from skgraded.stats.paired_samples import PairedSample, summarize_pair
 
 if TYPE_CHECKING:
     from skgraded.reports.evaluation import Evaluation
-    from skgraded.reports.summary import Summary
-    from skgraded.reports.system_summaries import Summaries
 
 
 FEWEST_CLUSTERS = 15
@@ -241,60 +238,3 @@ def are_unequal(weights: np.ndarray | None) -> bool:
         return False
     positive = weights[weights > 0]
     return len(positive) > 0 and bool(np.ptp(positive) > ROUNDING * positive.max())
-
-
-# Summaries with different queries ----------------------------------------------------------------
-
-
-def refuse_different_parts(parts: list[Any]) -> None:
-    """Raise a ValueError if parts have different settings, or share a label."""
-    labels = [label for part in parts for label in part.labels]
-    if len(set(labels)) < len(labels):
-        raise ValueError(
-            f"Several parts passed to merge have the label {max(labels, key=labels.count)!r}. Pass "
-            "each part only once, so that its queries are not counted twice."
-        )
-    named = {f"part {i}": part for i, part in enumerate(parts)}
-    refuse_other_settings(named, by={name: part.by for name, part in named.items()})
-
-
-def refuse_other_settings(
-    reports: Mapping[str, Summary | Summaries],
-    may_have_weights: bool = False,
-    **others: Mapping[str, object],
-) -> None:
-    """Raise a ValueError if Summaries, keyed by name, differ in a setting that changes their meaning.
-
-    If `may_have_weights`, equal weights are treated like no weights. `others` contains the values of
-    further settings.
-    """
-    parts = {name: _single(report) for name, report in reports.items() if report.n_queries}
-    settings: dict[str, Mapping[str, object]] = {
-        "systems": {name: list(getattr(part, "systems", ())) for name, part in reports.items()},
-        "measures": {name: part.measures for name, part in reports.items()},
-        **others,
-        "unjudged_documents": {name: part.unjudged_documents for name, part in parts.items()},
-        "sample_weight": {
-            name: "weights"
-            if part.is_weighted and (not may_have_weights or has_unequal_weights(part))
-            else "no weights"
-            for name, part in parts.items()
-        },
-    }
-    for setting, values in settings.items():
-        for (first_name, first), (name, value) in pairwise(values.items()):
-            if first != value:
-                raise ValueError(
-                    f"All Summaries must have the same {setting}, but {first_name} has {first!r}, and "
-                    f"{name} has {value!r}."
-                )
-
-
-def has_unequal_weights(summary: Summary) -> bool:
-    """Return whether at least two queries of a Summary have different weights."""
-    return any(tally.moments.has_unequal_weights for tally in summary.tallies.values())
-
-
-def _single(report: Summary | Summaries) -> Summary:
-    """Return a Summary of one system; all systems have the same queries and settings."""
-    return next(iter(report.systems.values())) if hasattr(report, "systems") else report

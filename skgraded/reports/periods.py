@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,14 @@ import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import number_days, refuse_too_many
-from skgraded.reports.pairing import refuse_other_settings
 from skgraded.reports.report import LEVEL
-from skgraded.reports.summary import Summary, refuse_unequal_weights, split_segment
+from skgraded.reports.summary import (
+    Summary,
+    check_summaries,
+    refuse_unequal_weights,
+    split_segment,
+    systems_of,
+)
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors
 from skgraded.stats.corrections import CHECK_CORRECTION, adjust, level_of_each, widen_to_zero
@@ -101,14 +106,14 @@ def compare_periods(
       measure  difference  ci_low  smallest
     0      RR       0.085   0.016      0.01
     """
-    _check_summaries({"before": before, "after": after})
+    check_summaries({"before": before, "after": after})
     level = CHECK_LEVEL(level)
     CHECK_CORRECTION(correction)
     smallest = CHECK_SMALLEST(smallest)
-    late_systems = _systems_of(after)
+    late_systems = systems_of(after)
     cases = [
         (system, segment, measure, parts)
-        for system, summary in _systems_of(before).items()
+        for system, summary in systems_of(before).items()
         for segment, parts in _paired_segments(summary, late_systems[system], by).items()
         for measure in before.measures
     ]
@@ -152,28 +157,6 @@ def compare_periods(
         )
     frame = tables.frame([split_segment(row, by) for row in rows])
     return frame.drop(columns=[n for n in OPTIONAL if n in frame and frame[n].isna().all()])
-
-
-def _systems_of(report: Summary | Summaries) -> dict[Any, Summary]:
-    """Return the Summary of each system; the key of a Summary is None."""
-    return {None: report} if isinstance(report, Summary) else report.systems
-
-
-def _check_summaries(summaries: Mapping[str, Any]) -> None:
-    """Raise an error unless all reports have the same systems and measures, but other labels."""
-    name_of_label: dict[str, str] = {}
-    for name, summary in summaries.items():
-        if not isinstance(summary, (Summary, Summaries)):
-            kind = type(summary).__name__
-            raise TypeError(f"{name} must be a Summary; got {kind}. Pass Summary.of(…).")
-        for label in summary.labels:
-            if label in name_of_label:
-                raise ValueError(
-                    f"{name_of_label[label]} and {name} both have the label {label!r}: pass "
-                    "Summaries of different periods."
-                )
-            name_of_label[label] = name
-    refuse_other_settings(summaries, may_have_weights=True)
 
 
 def _paired_segments(
@@ -274,7 +257,7 @@ def trend(
     """
     level = CHECK_LEVEL(level)
     summaries = list(summaries)
-    _check_summaries({f"summaries[{i}]": summary for i, summary in enumerate(summaries)})
+    check_summaries({f"summaries[{i}]": summary for i, summary in enumerate(summaries)})
     for i, summary in enumerate(summaries):
         if len(summary.labels) != 1:
             raise ValueError(
@@ -290,7 +273,7 @@ def trend(
         )
     days = number_days(labels, is_required=season is not None)
     seasons = np.zeros(len(labels)) if days is None else days % (season or 1)
-    systems = [_systems_of(part) for part in summaries]
+    systems = [systems_of(part) for part in summaries]
     rows = []
     for system in systems[0]:
         parts = [by_system[system] for by_system in systems]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -17,9 +18,7 @@ from skgraded._input.words import find_lowest, make_sort_key, object_array, plai
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import (
-    has_unequal_weights,
     refuse_clusters,
-    refuse_different_parts,
     refuse_unequal,
 )
 from skgraded.reports.report import (
@@ -209,11 +208,9 @@ class Mergeable(Report):
         label.
         """
         parts = list(parts)
-        for i, part in enumerate(parts):
-            check_kind(part, cls, f"Part {i} passed to merge")
         if not parts:
             raise ValueError(f"merge received no parts: pass at least one {cls.__name__}.")
-        refuse_different_parts(parts)
+        check_summaries({f"part {i}": part for i, part in enumerate(parts)}, are_merged=True)
         return merged_in_order(parts)
 
     def summary(self, level: float = LEVEL) -> pandas.DataFrame:
@@ -520,6 +517,60 @@ class Summary(Mergeable):
     def __repr__(self) -> str:
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
         return f"Summary({self.n_queries} queries{n_segments}: {describe_means(self)})"
+
+
+# Several Summaries ---------------------------------------------------------------------------------
+
+
+def systems_of(report: Any) -> dict[Any, Summary]:
+    """Return the Summary of each system, given a Summary, whose key is None, or Summaries."""
+    return {None: report} if isinstance(report, Summary) else report.systems
+
+
+def check_summaries(reports: Mapping[str, Any], are_merged: bool = False) -> None:
+    """Raise an error unless reports, keyed by name, have the same settings and different labels.
+
+    Reports that are merged must have the same `by`, and all or none must have weights. Otherwise,
+    equal weights are treated like no weights.
+    """
+    name_of_label: dict[str, str] = {}
+    for name, report in reports.items():
+        if not isinstance(report, Mergeable):
+            kind = type(report).__name__
+            raise TypeError(f"{name} must be a Summary; got {kind}. Pass Summary.of(…).")
+        for label in report.labels:
+            if label in name_of_label:
+                raise ValueError(
+                    f"{name_of_label[label]} and {name} both have the label {label!r}: pass "
+                    "Summaries of different queries, each only once."
+                )
+            name_of_label[label] = name
+    parts = {name: [*systems_of(report).values()][0] for name, report in reports.items()}
+    counted = {name: part for name, part in parts.items() if part.n_queries}
+    settings: dict[str, Mapping[str, object]] = {
+        "systems": {name: list(systems_of(report)) for name, report in reports.items()},
+        "measures": {name: part.measures for name, part in parts.items()},
+        "by": {name: part.by for name, part in parts.items() if are_merged},
+        "unjudged_documents": {name: part.unjudged_documents for name, part in counted.items()},
+        "sample_weight": {
+            name: "weights"
+            if part.is_weighted and (are_merged or has_unequal_weights(part))
+            else "no weights"
+            for name, part in counted.items()
+        },
+    }
+    for setting, values in settings.items():
+        for (first_name, first), (name, value) in pairwise(values.items()):
+            if first != value:
+                raise ValueError(
+                    f"All Summaries must have the same {setting}, but {first_name} has {first!r}, "
+                    f"and {name} has {value!r}."
+                )
+
+
+def has_unequal_weights(summary: Summary) -> bool:
+    """Return whether at least two queries of a Summary have different weights."""
+    return any(tally.moments.has_unequal_weights for tally in summary.tallies.values())
 
 
 def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:

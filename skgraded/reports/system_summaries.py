@@ -270,14 +270,29 @@ class Summaries(Mergeable, Samples):
 
     def _compare(self, settings: Settings, by: Any = None) -> Comparison:
         """Compare the systems, or the systems in each segment, using sums and valid settings."""
-        is_weighted = self._check_weights(settings.test)
+        parts: dict[Any, Summaries] = {None: self}
+        if by is not None:
+            self._check_by(by, "the Summaries")
+            parts = self.segments or {}
+            refuse_too_many(list(parts))
+        moments = [
+            differences.moments
+            for by_measure in self.differences.values()
+            for differences in by_measure.values()
+        ]
+        if settings.test is not None:
+            refuse_unequal_weights(
+                moments,
+                "Pass test=None to get weighted means and intervals without tests, or "
+                "evaluate without sample_weight.",
+            )
         return compare_parts(
-            self._parts(by),
+            parts,
             list(self.systems),
             self.measures,
             settings,
             n_queries=self.n_queries,
-            is_weighted=is_weighted,
+            is_weighted=any(part.has_unequal_weights for part in moments),
         )
 
     def _summarize_pair(self, system: str, baseline: str, measure: str) -> PairedSample:
@@ -295,30 +310,6 @@ class Summaries(Mergeable, Samples):
             for system, other in (pair, pair[::-1]):
                 is_lacking[system] |= moments[other].n > n_shared
         return [(name, part.mean, part, is_lacking[name]) for name, part in moments.items()]
-
-    def _parts(self, by: Any) -> dict[Any, Summaries]:
-        """Return the Summaries to compare, keyed by segment, or by None without `by`."""
-        if by is None:
-            return {None: self}
-        self._check_by(by, "the Summaries")
-        segments = self.segments or {}
-        refuse_too_many(list(segments))
-        return segments
-
-    def _check_weights(self, test: str | None) -> bool:
-        """Return whether queries have different weights; raise a ValueError if there is a test."""
-        moments = [
-            differences.moments
-            for by_measure in self.differences.values()
-            for differences in by_measure.values()
-        ]
-        if test is not None:
-            refuse_unequal_weights(
-                moments,
-                "Pass test=None to get weighted means and intervals without tests, or "
-                "evaluate without sample_weight.",
-            )
-        return any(part.has_unequal_weights for part in moments)
 
     def _page(self, title: str | None = None) -> str:
         return self._compare(Settings(level=LEVEL))._page(title)

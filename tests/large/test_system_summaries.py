@@ -190,7 +190,9 @@ def test_the_frame_contains_the_overall_rows_and_the_label():
 BAD = {
     "test='randomization' requires per-query values": lambda s: sg.compare(s, test="randomization"),
     "merge received no parts": lambda s: sg.Summaries.merge([]),
-    "must have the type Summaries; got Summary": lambda s: sg.Summaries.merge([s, s.systems["a"]]),
+    "but part 0 has \\['a', 'b'\\], and part 1 has \\[None\\]": lambda s: sg.Summaries.merge(
+        [s, s.systems["a"]]
+    ),
     "have the same systems, but part 0 has \\['a', 'b'\\], and part 1 has \\['a', 'c'\\]": lambda s: (
         sg.Summaries.merge([s, sg.Summaries.of(systems(["a", "c"], 5))])
     ),

@@ -435,7 +435,7 @@ SUMMARIES = [
         "another part",
         lambda: sg.Summary.merge([SUMMARY, 1]),
         T,
-        "Part 1 passed to merge must have the type Summary; got int",
+        "part 1 must be a Summary; got int",
     ),
     (
         "parts of other measures",
@@ -453,7 +453,7 @@ SUMMARIES = [
         "a label twice",
         lambda: sg.Summary.merge(DAYS),
         V,
-        "Several parts passed to merge have the label 'Monday'",
+        "part 0 and part 2 both have the label 'Monday'",
     ),
     ("no Evaluation for a Summary", lambda: sg.Summary.of({}), T, "evaluation must have the type"),
     ("q", lambda: SUMMARY.quantile(2), V, "q must be a finite number ≥ 0 and ≤ 1; got 2"),
