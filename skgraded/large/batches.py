@@ -11,8 +11,7 @@ from skgraded._input.libraries import needs
 from skgraded._input.progress import show_progress
 from skgraded.large.jobs import check_job, check_segment_names
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
-from skgraded.reports.summary import Summary
-from skgraded.reports.system_summaries import Summaries
+from skgraded.reports.summary import Summaries, Summary
 
 # These constants affect speed and memory usage, but never the results.
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed

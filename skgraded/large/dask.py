@@ -8,8 +8,7 @@ import numpy as np
 from skgraded._input.libraries import needs
 from skgraded.large.jobs import Job, check_for_workers, check_job
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
-from skgraded.reports.summary import Summary
-from skgraded.reports.system_summaries import Summaries
+from skgraded.reports.summary import Summaries, Summary
 
 with needs("skgraded.dask", "dask", "pyarrow", extra="dask"):
     import dask.dataframe as dd

@@ -38,8 +38,7 @@ from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_negative, accepts_unjudged
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
 from skgraded.reports.evaluation import Evaluation, take_queries, with_fields
-from skgraded.reports.summary import Summary, labeled, merged_in_order
-from skgraded.reports.system_summaries import Summaries
+from skgraded.reports.summary import Summaries, Summary, labeled, merged_in_order
 
 # Columns of validated tables and of Measured; each column of segments is called "by 'name'".
 GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "qid", "weight", "document", "score"

@@ -11,8 +11,7 @@ from skgraded._input.libraries import needs
 from skgraded.large.jobs import Job, check_for_workers, check_job
 from skgraded.measures import measure as as_measure
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
-from skgraded.reports.summary import Summary
-from skgraded.reports.system_summaries import Summaries
+from skgraded.reports.summary import Summaries, Summary
 
 with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
     import pyarrow as pa

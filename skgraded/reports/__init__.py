@@ -13,8 +13,7 @@ from skgraded.reports.judges import (
 )
 from skgraded.reports.periods import compare_periods, trend
 from skgraded.reports.run_evaluations import evaluate_runs
-from skgraded.reports.summary import Summary
-from skgraded.reports.system_summaries import Summaries
+from skgraded.reports.summary import Summaries, Summary
 
 __all__ = [
     "Comparison",

@@ -56,7 +56,7 @@ from skgraded.writing.columns import Rows
 from skgraded.writing.sentences import describe_caveats
 
 if TYPE_CHECKING:
-    from skgraded.reports.system_summaries import Summaries
+    from skgraded.reports.summary import Summaries
 
 KEYS = ("segment", "system", "measure", "baseline")  # columns that identify a row
 MEANS = (  # columns of `Comparison.means`

@@ -13,13 +13,13 @@ from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import number_days, refuse_too_many
 from skgraded.reports.report import LEVEL
 from skgraded.reports.summary import (
+    Summaries,
     Summary,
     check_summaries,
     refuse_unequal_weights,
     split_segment,
     systems_of,
 )
-from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors
 from skgraded.stats.corrections import CHECK_CORRECTION, adjust, level_of_each, widen_to_zero
 from skgraded.stats.intervals import CHECK_LEVEL

@@ -1,26 +1,25 @@
-"""The class `Summary`: a constant-size summary of an evaluation with any number of queries."""
+"""The classes `Summary` and `Summaries`: constant-size summaries of any number of queries."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from skgraded._input.door import check_kind, number_validator, whole_number
-from skgraded._input.segments import Segments
-from skgraded._input.words import find_lowest, make_sort_key, object_array, plain_list
+from skgraded._input.segments import Segments, refuse_too_many
+from skgraded._input.words import make_sort_key, object_array
 from skgraded.measures import Measure
-from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.pairing import (
-    refuse_clusters,
-    refuse_unequal,
-)
+from skgraded.reports.comparing import Settings, compare_parts
+from skgraded.reports.comparison import Comparison
+from skgraded.reports.evaluation import Evaluation, check_evaluations
+from skgraded.reports.pairing import Samples, pair_evaluations, refuse_clusters, refuse_unequal
 from skgraded.reports.report import (
     LEVEL,
     Report,
@@ -30,153 +29,15 @@ from skgraded.reports.report import (
     render_evaluation,
     tabulate_measures,
 )
-from skgraded.stats.exact_sums import Moments, bins_of, counts_of_bins, exact_sum, values_of_bins
+from skgraded.reports.tallies import N_KEPT, Differences, Tally
+from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, t_interval
+from skgraded.stats.paired_samples import PairedSample
 from skgraded.writing import tables
 from skgraded.writing.json_text import VERSION, id_from_json, id_to_json
 
 if TYPE_CHECKING:
     import pandas
-
-N_KEPT = 20  # number of lowest-scoring queries stored per measure
-
-
-# One measure -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """Summary of the values of one measure.
-
-    `counts` is a histogram of the values included in the mean: the bins that contain values, as in
-    `bins_of`, in ascending order, and the number of values in each bin; its shape is (2, n_bins).
-    `worst` contains pairs (query id, values of all measures), sorted by the value of this measure.
-    """
-
-    moments: Moments
-    n_undefined: int
-    counts: np.ndarray
-    worst: list[tuple[Any, tuple[float, ...]]]
-    at: int  # index of this measure in the Summary
-
-    @classmethod
-    def of(cls, evaluation: Evaluation, name: str) -> Self:
-        """Summarize the values of one measure in an Evaluation."""
-        values, weights = evaluation.per_query[name], evaluation.weights
-        counting = ~np.isnan(values)
-        if weights is not None:
-            counting &= weights > 0
-            weights = weights[counting]
-        values = values[counting]
-        return cls(
-            Moments.of(values, weights),
-            int(evaluation.undefined[name].sum()),
-            counts_of_bins(bins_of(values)),
-            _worst_of(evaluation, name),
-            list(evaluation.per_query).index(name),
-        )
-
-    def __add__(self, other: Tally) -> Tally:
-        worst: dict[Any, tuple[float, ...]] = {}  # a query in both keeps its lower value
-        for query, row in sorted(
-            [*self.worst, *other.worst], key=lambda pair: (pair[1][self.at], make_sort_key(pair[0]))
-        ):
-            worst.setdefault(query, row)
-        return Tally(
-            self.moments + other.moments,
-            self.n_undefined + other.n_undefined,
-            counts_of_bins(*np.hstack([self.counts, other.counts])),
-            list(worst.items())[:N_KEPT],
-            self.at,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as lists and numbers for JSON."""
-        return {
-            "moments": moments_to_dict(self.moments),
-            "n_undefined": self.n_undefined,
-            "counts": self.counts.tolist(),
-            "worst": {
-                "query_ids": [id_to_json(query) for query, _ in self.worst],
-                "values": [[None if v != v else v for v in row] for _, row in self.worst],
-            },
-        }
-
-    @classmethod
-    def from_dict(cls, written: dict[str, Any], at: int) -> Self:
-        """Create a Tally from the result of `to_dict`; `at` is the index of the measure."""
-        worst = written["worst"]
-        return cls(
-            moments_from_dict(written["moments"]),
-            written["n_undefined"],
-            np.array(written["counts"], dtype=np.intp),
-            [
-                (id_from_json(query), tuple(math.nan if v is None else v for v in row))
-                for query, row in zip(worst["query_ids"], worst["values"], strict=True)
-            ],
-            at,
-        )
-
-    def quantile(self, q: float) -> float:
-        """Compute a quantile of the values included in the mean, interpolated as in NumPy.
-
-        All values except the extremes are rounded.
-        """
-        n, lowest, highest = self.moments.n, self.moments.lowest, self.moments.highest
-        if not n:
-            return math.nan
-        place = (n - 1) * q
-        ranks = np.array([math.floor(place), math.ceil(place)])  # counted from 0
-        bins, n_values = self.counts
-        bins = bins[np.searchsorted(np.cumsum(n_values), ranks, side="right")]
-        values = np.clip(values_of_bins(bins), lowest, highest)
-        values[ranks == 0] = lowest
-        values[ranks == n - 1] = highest
-        return float(values[0] + (values[1] - values[0]) * (place - ranks[0]))
-
-
-def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[float, ...]]]:
-    """Return the queries with the lowest values; ties are broken by the lowest id."""
-    values, ids = evaluation.per_query[name], evaluation.query_ids
-    lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
-    if len(lowest) > 50 * N_KEPT:  # speed only
-        last = np.partition(values[lowest], N_KEPT)[N_KEPT]
-        lowest = lowest[values[lowest] <= last]
-    lowest = lowest[find_lowest(values[lowest], ids[lowest], N_KEPT)]
-    columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
-    return list(zip(plain_list(ids[lowest]), zip(*columns, strict=True), strict=True))
-
-
-def _unjudged_of(evaluation: Evaluation) -> Fraction:
-    """Return the sum over queries of the share of unjudged documents among the first k."""
-    if evaluation.judged is None:
-        return Fraction(0)
-    shares = 1 - next(iter(evaluation.judged.values()))
-    if evaluation.unanswered is not None:
-        shares = np.where(evaluation.unanswered, 0.0, shares)
-    return exact_sum(np.nan_to_num(shares, nan=0.0))
-
-
-# JSON --------------------------------------------------------------------------------------------
-
-ENDS = "lowest", "highest", "lightest", "heaviest"
-SUMS = "w", "wv", "ww", "wwv", "wwvv", "wvv"
-
-
-def moments_to_dict(moments: Moments) -> dict[str, Any]:
-    """Convert moments for JSON: exact sums as fractions, infinite extremes as "inf"."""
-    return {
-        name: str(value) if name in SUMS or math.isinf(value) else value
-        for name, value in vars(moments).items()
-    }
-
-
-def moments_from_dict(written: dict[str, Any]) -> Moments:
-    """Create Moments from the result of `moments_to_dict`."""
-    parts: dict[str, Any] = {name: float(written[name]) for name in ENDS}
-    parts |= {name: Fraction(written[name]) for name in SUMS}
-    return Moments(n=written["n"], **parts)
-
 
 # Segments and labels -----------------------------------------------------------------------------
 
@@ -519,7 +380,216 @@ class Summary(Mergeable):
         return f"Summary({self.n_queries} queries{n_segments}: {describe_means(self)})"
 
 
-# Several Summaries ---------------------------------------------------------------------------------
+def _unjudged_of(evaluation: Evaluation) -> Fraction:
+    """Return the sum over queries of the share of unjudged documents among the first k."""
+    if evaluation.judged is None:
+        return Fraction(0)
+    shares = 1 - next(iter(evaluation.judged.values()))
+    if evaluation.unanswered is not None:
+        shares = np.where(evaluation.unanswered, 0.0, shares)
+    return exact_sum(np.nan_to_num(shares, nan=0.0))
+
+
+# Several systems ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Summaries(Mergeable, Samples):
+    """Summaries of several systems on the same queries, and of their pairwise differences.
+
+    Summaries are returned by `Summaries.of`. If `y_score` names several columns, functions that
+    otherwise return a `Summary` return Summaries. ``summaries["bm25"]`` is the Summary of a system.
+    `compare` accepts Summaries and Evaluations.
+
+    Attributes
+    ----------
+    systems : dict of str to Summary
+        Summaries keyed by system name.
+    differences : dict of (str, str) to dict of str to Differences
+        Differences keyed by pair of systems, in the order of `systems`, then by measure name.
+    by, segments, labels
+        As in `Summary`; the segments are Summaries.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import skgraded as sg
+    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1, 0, 1], "query": list("aabbcc"),
+    ...                     "bm25": [1, 2, 2, 1, 1, 2], "lgbm": [2, 1, 1, 2, 1, 2]})
+    >>> summaries = sg.evaluate_batches([day], "grade", ["bm25", "lgbm"], "query", measures="rr")
+    >>> summaries["lgbm"]
+    Summary(3 queries: RR=1.0000)
+    >>> sg.compare(summaries, baseline="bm25")
+    Comparison(3 queries: bm25, lgbm by RR)
+    """
+
+    systems: dict[str, Summary]
+    differences: dict[tuple[str, str], dict[str, Differences]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        vars(self)["systems"] = {name: self._with_segments(name) for name in self.systems}
+
+    def __getitem__(self, system: str) -> Summary:
+        return self.systems[system]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.systems)
+
+    def _with_segments(self, name: str) -> Summary:
+        """Return the Summary of a system with the segments, labels and counts of these Summaries."""
+        segments = (
+            None
+            if self.segments is None
+            else {segment: part.systems[name] for segment, part in self.segments.items()}
+        )
+        return replace(
+            self.systems[name],
+            by=self.by,
+            labels=self.labels,
+            n_duplicates=self.n_duplicates,
+            segments=segments,
+        )
+
+    @classmethod
+    def of(cls, evaluations: Mapping[str, Evaluation], *, label: str | None = None) -> Summaries:
+        """Summarize a mapping of system names to Evaluations of the same queries."""
+        check_evaluations(evaluations)
+        paired, names = pair_evaluations(evaluations), list(evaluations)
+        differences = {
+            (names[i], names[j]): {
+                measure: Differences.of(values[i], values[j], paired.weights)
+                for measure, values in paired.per_query.items()
+            }
+            for i, j in combinations(range(len(names)), 2)
+        }
+        systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
+        return labeled(cls(systems, differences), label)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        systems = {
+            name: without_segments(summary).to_dict() for name, summary in self.systems.items()
+        }
+        return {
+            "kind": "Summaries",
+            "version": VERSION,
+            "n_queries": self.n_queries,
+            **{
+                key: {name: summary[key] for name, summary in systems.items()}
+                for key in ("mean", "n_defined", "n_undefined", "judged")
+            },
+            "systems": systems,
+            "differences": [
+                {
+                    "first": first,
+                    "second": second,
+                    "measures": {name: part.to_dict() for name, part in by_measure.items()},
+                }
+                for (first, second), by_measure in self.differences.items()
+            ],
+            **self._parts_to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, written: dict[str, Any]) -> Self:
+        """Create Summaries from the result of `to_dict`."""
+        systems = {name: Summary.from_dict(part) for name, part in written["systems"].items()}
+        differences = {
+            (pair["first"], pair["second"]): {
+                name: Differences.from_dict(part) for name, part in pair["measures"].items()
+            }
+            for pair in written["differences"]
+        }
+        return cls(systems, differences, **cls._parts_from_dict(written))
+
+    def _merged_with(self, other: Summaries) -> Summaries:
+        systems = {
+            name: merged_in_order(map(without_segments, (summary, other.systems[name])))
+            for name, summary in self.systems.items()
+        }
+        return Summaries(
+            systems,
+            {
+                pair: {
+                    name: part + other.differences[pair][name] for name, part in by_measure.items()
+                }
+                for pair, by_measure in self.differences.items()
+            },
+            **merged_parts(self, other),
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries, including those without a value or with weight 0."""
+        return next(iter(self.systems.values())).n_queries
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures."""
+        return list(next(iter(self.systems.values())).tallies)
+
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        return [
+            {"system": name, **row}
+            for name, summary in self.systems.items()
+            for row in summary._rows(level)
+        ]
+
+    def _compare(self, settings: Settings, by: Any = None) -> Comparison:
+        """Compare the systems, or the systems in each segment, using sums and valid settings."""
+        parts: dict[Any, Summaries] = {None: self}
+        if by is not None:
+            self._check_by(by, "the Summaries")
+            parts = self.segments or {}
+            refuse_too_many(list(parts))
+        moments = [
+            differences.moments
+            for by_measure in self.differences.values()
+            for differences in by_measure.values()
+        ]
+        if settings.test is not None:
+            refuse_unequal_weights(
+                moments,
+                "Pass test=None to get weighted means and intervals without tests, or "
+                "evaluate without sample_weight.",
+            )
+        return compare_parts(
+            parts,
+            list(self.systems),
+            self.measures,
+            settings,
+            n_queries=self.n_queries,
+            is_weighted=any(part.has_unequal_weights for part in moments),
+        )
+
+    def _summarize_pair(self, system: str, baseline: str, measure: str) -> PairedSample:
+        """Summarize the differences between two systems."""
+        if (baseline, system) in self.differences:
+            return self.differences[baseline, system][measure].sample()
+        return (-self.differences[system, baseline][measure]).sample()
+
+    def _estimate_means(self, measure: str) -> list[tuple[str, float, Moments, bool]]:
+        """Return each system, its mean over its own queries, the moments, and `lacks_values`."""
+        moments = {name: part.tallies[measure].moments for name, part in self.systems.items()}
+        is_lacking = dict.fromkeys(moments, False)
+        for pair, differences in self.differences.items():
+            n_shared = differences[measure].moments.n
+            for system, other in (pair, pair[::-1]):
+                is_lacking[system] |= moments[other].n > n_shared
+        return [(name, part.mean, part, is_lacking[name]) for name, part in moments.items()]
+
+    def _page(self, title: str | None = None) -> str:
+        return self._compare(Settings(level=LEVEL))._page(title)
+
+    def __repr__(self) -> str:
+        systems = "; ".join(
+            f"{name}: {describe_means(summary)}" for name, summary in self.systems.items()
+        )
+        return f"Summaries({self.n_queries} queries: {systems})"
+
+
+# Several Summaries -------------------------------------------------------------------------------
 
 
 def systems_of(report: Any) -> dict[Any, Summary]:
