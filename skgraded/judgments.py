@@ -220,7 +220,7 @@ class Layout:
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(partial(lay_out, grades, order, starts, self.codes), starts)
         self.has_negative = not all(is_good for *_, is_good in chunks)
-        if self.has_negative:  # lay out the ranks of the grades, from 1
+        if self.has_negative:  # the layout then contains the ranks of the grades, from 1
             door.refuse_bad_grades(grades, "y_true", allow_nan=True, allow_negative=True)
             distinct, ranks = np.unique(grades, return_inverse=True)
             ranks = np.where(np.isnan(grades), np.nan, ranks + 1.0)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 ARROW = (pa.Table, pa.RecordBatch)
-# With pre_buffer=True, Arrow would hold the compressed columns of a whole Parquet file in memory,
-# and its threads could abort the process at exit (apache/arrow#34314). pyarrow 14 verifies no
-# checksums.
+# pre_buffer=True would hold the compressed columns of a whole Parquet file in memory.
+# Arrow's threads could also abort the process at exit (apache/arrow#34314).
+# pyarrow 14 does not support the verification of checksums.
 PARQUET_OPTIONS = {"pre_buffer": False} | (
     {"page_checksum_verification": True} if int(pa.__version__.partition(".")[0]) > 14 else {}
 )

@@ -6,8 +6,8 @@ from typing import Any
 
 from skgraded._input.words import find_nearest, normalize_name, quote_names, suggest_name
 
-# Accepted names, in order of priority; names from a later group are used only if a table has no
-# name from an earlier group. In PyTerrier data frames, `qid` contains query ids and `query` texts.
+# Groups of accepted names. A group is used only if a table has no name from an earlier group.
+# In PyTerrier data frames, `qid` contains query ids, and `query` contains texts.
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "query": (("qid", "query_id", "q_id", "query-id", "query", "user_id"),),
     "document": (

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 ROWS_PER_THREAD = 50_000  # minimum number of rows per thread; starting a thread takes 0.1 ms
-ROWS_PER_CHUNK = 10_000  # minimum rows per chunk: a thread waits for less than a chunk, about 30 µs
-SHARE = 5 / 6  # size of a chunk in remaining rows per thread; to fetch a chunk takes a few µs
+ROWS_PER_CHUNK = 10_000  # minimum number of rows per chunk; a thread needs about 30 µs for them
+SHARE = 5 / 6  # size of a chunk, as a share of the remaining rows per thread
 
 
 def count_threads() -> int:

@@ -139,8 +139,8 @@ class Adapter:
     _: KW_ONLY
     grades_are_gains: bool  # whether NDCG objectives use the grades as gains
 
-    # Arguments of fit that may receive the queries. The first one that fit accepts is used. `group`
-    # receives the sizes of consecutive queries; the other arguments receive the query of each row.
+    # Arguments that may receive the queries; the first argument that `fit` accepts is used.
+    # `group` receives the sizes of consecutive queries, all others the query id of each row.
     query_arguments: ClassVar[Sequence[str]] = ("qid", "group", "group_id")
     # Arguments of fit that depend on the order of the rows
     row_arguments: ClassVar[Collection[str]] = ()
@@ -301,7 +301,7 @@ class BoosterAdapter(Adapter):
     round_parameters: Collection[str] = ("n_estimators",)  # parameters for the number of rounds
     without_stopping: Mapping[str, Any] = {}  # settings that disable the library's early stopping
     conflicting: Collection[str] = ()  # arguments of fit that conflict with early stopping
-    # Values of parameters that select a booster that modifies the trees of earlier rounds:
+    # Parameter values that select boosters which modify the trees of earlier rounds
     changing: Mapping[str, Collection[str]] = {}
 
     def _add_callbacks(self, fit_params: dict[str, Any], *callbacks: Any) -> dict[str, Any]:

@@ -94,10 +94,8 @@ class _CatBoostAdapter(BoosterAdapter):
         arguments |= {"use_best_model": True, "metric_period": 1}
         model.fit(training.X, training.grades, **arguments)
         metric.mark = np.inf  # any other data set has the value 0
-        del (
-            metric.state,
-            metric.add_round,
-        )  # the model keeps the metric: free its validation rows
+        # The model keeps the metric, so its references to the validation rows are deleted.
+        del metric.state, metric.add_round
         return model
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
@@ -274,7 +272,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
         pools = find_library_locals("train_pool", Pool)
         if not pools:
             raise ValueError(f"Only CatBoost can call {self!r}, because it reads the Pools.")
-        # `_train` has a list of evaluation sets, and `select_features` one or None.
+        # `_train` receives a list of evaluation sets, and `select_features` one set or None.
         eval_pools = pools["test_pool"]
         if not isinstance(eval_pools, list):
             eval_pools = [] if eval_pools is None else [eval_pools]

@@ -232,8 +232,8 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
 class _LightGBMMetric(BoostingMetric):
     direction = (True,)  # higher is better
 
-    # LightGBM's scikit-learn interface passes as many arguments as the metric has parameters, and
-    # lgb.train passes two.
+    # LightGBM's scikit-learn interface passes one argument per parameter of the metric.
+    # lgb.train always passes two arguments.
     def __call__(
         self,
         y_true: np.ndarray,
@@ -247,8 +247,8 @@ class _LightGBMMetric(BoostingMetric):
         return self.format_results(self.compute_means(judgments, preds))
 
 
-# The ids of the prediction arrays that belong to training on a single machine. A Booster has one
-# such array per data set and fills it in every round, so each training run is examined only once.
+# Values of id() for prediction arrays of training runs on a single machine.
+# A Booster fills the same array in every round, so each training run is examined only once.
 _of_one_machine: set[int] = set()
 
 

@@ -336,7 +336,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")
     whole_number(args.seed or 0, "seed", 0)
-    names = {  # a later key replaces an earlier one: names precede paths
+    names = {  # names have priority over paths, because a later key replaces an earlier one
         **{os.path.basename(path): name for name, path in args.systems.items()},
         **{path: name for name, path in args.systems.items()},
         **{name: name for name in args.systems},

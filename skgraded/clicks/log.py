@@ -341,8 +341,8 @@ class ClickLog:
         rows.require("compare", "session", "qid", "item")
         if rows.is_counted:
             raise ValueError(
-                "compare requires one row per impression, but the log is counted: pass the log "
-                "without n_impressions."
+                "compare requires one row per impression, but rows of this log count several "
+                "impressions: pass a log without n_impressions."
             )
         if not isinstance(y_scores, Mapping) or not y_scores:
             raise TypeError(

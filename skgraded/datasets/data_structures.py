@@ -264,7 +264,7 @@ def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
             numbers, side, name=side, n=n, expected="document", row_name=row_name
         )
     except (TypeError, ValueError):
-        for part in chain(documents, numbers):  # such as parts of a search engine's response
+        for part in chain(documents, numbers):  # for example, a part of a search engine's response
             if isinstance(part, (Mapping, list, set)):
                 raise _form_error(side, part) from None
         raise

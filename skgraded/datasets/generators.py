@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000  # maximum number of rows per query in LightGBM's lambdarank
 IRRELEVANT = 0.6  # fraction of the rows that have grade 0
-QUERY_EFFECT, NOISE = 1.0, 2.0  # standard deviations; the signal's is about 1.2
+# Standard deviations of two parts of the relevance; the third part, the signal, has about 1.2.
+QUERY_EFFECT, NOISE = 1.0, 2.0
 
 
 def make_ranking(

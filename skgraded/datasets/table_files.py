@@ -91,7 +91,7 @@ def read_delimited(
     is_qrels = side == "qrels"
     cells, lines = _read_csv(data, path, n_before, separator, names[:2], names[2:], is_qrels)
     if RANK in known and not is_qrels:
-        with suppress(ValueError):  # a rank is not a number, or there are two rank columns
+        with suppress(ValueError):  # raised for two rank columns, or for text as a rank
             cells |= _read_csv(data, path, n_before, separator, [], [RANK])[0]
     cells[names[2]] = cells[names[2]].astype(float)  # large integers are rounded, as in TREC files
     with place_errors(path):

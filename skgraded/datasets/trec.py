@@ -63,7 +63,7 @@ FOUR = Form(
     advice=" The columns must be query document rank score; qrels (query iteration document grade) "
     "are not a run.",
 )
-THREE = {  # keyed by the content of the third column; None if it is not known yet
+THREE = {  # keyed by the content of the third column; None means that it is not known yet
     "rank": Form(
         "a run with three columns",
         ("query", "document", "rank"),
@@ -87,7 +87,7 @@ RULES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     ),
 }
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
-# File extensions to remove from names: compression, and one that states the format.
+# File extensions that names of runs do not include, for formats and for compression
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|jsonl?|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 WHOLE = re.compile(rb"[+-]?\d+")
 

@@ -14,8 +14,8 @@ from skgraded.writing.text import shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colors are distinguishable with any type of color blindness. Colors with more
-# contrast against light and dark backgrounds come first.
+# Okabe and Ito's colors are distinguishable with any type of color blindness.
+# Colors with more contrast against light and dark backgrounds come first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
 NAME_WIDTH = 28  # maximum number of characters in a name; longer names are shortened
 LEGEND_WIDTH = 2.0  # inches; a new figure is wider than the default, because of its legend

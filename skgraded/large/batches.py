@@ -16,7 +16,7 @@ from skgraded.reports.summary import Summaries, Summary
 # These constants affect speed and memory usage, but never the results.
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed
 MIN_QUERIES = 2**16  # queries that are summed at once
-MIN_QUERIES_OF_SEGMENTS = 2**19  # the same with segments, which require many sums
+MIN_QUERIES_OF_SEGMENTS = 2**19  # the same for segments, because each block requires many sums
 
 
 @suggest_arguments

@@ -26,7 +26,7 @@ __all__ = ["evaluate", "evaluate_per_query"]
 MANY_PARTITIONS = 100
 N_SAMPLED = 8  # number of partitions whose rows are counted
 ROWS_PER_GROUP = 2**18
-PARTITIONS_PER_GROUP = 32  # the same for per-query values, which take less space than rows
+PARTITIONS_PER_GROUP = 32  # number of partitions in a group of per-query values
 MERGE_SIZE = 16  # number of Summaries that are merged by each task
 
 T = TypeVar("T")

@@ -51,7 +51,7 @@ def check_undefined(undefined: object) -> float:
         if undefined in (0, 1):
             return float(undefined)
         if undefined != undefined:
-            return math.nan  # always the same object, so that tuples that contain it compare equal
+            return math.nan  # the same object each time, so that tuples with nan compare equal
     raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {undefined!r}.")
 
 
@@ -140,7 +140,7 @@ class Measure(_Immutable):
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
-    _is_of_order: ClassVar[bool] = False  # whether only order matters, apart from a threshold
+    _is_of_order: ClassVar[bool] = False  # whether only the order and a threshold matter
 
     def __post_init__(self) -> None:
         for name, field in self._fields.items():
@@ -311,7 +311,7 @@ MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 # Maps normalized names and aliases without braces to the same classes and parameters.
 KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
-# Parsed measures, keyed by their text and the rule for names; registering a measure clears them.
+# Parsed measures, keyed by text and rule for names. Registering a measure clears this cache.
 PARSED: dict[tuple[str, str | None], Measure] = {}
 
 

@@ -118,7 +118,7 @@ class AUC(Relevance):
         relevant = self._relevant(layout)
         irrelevant = ~relevant
         if layout.sum_levels(irrelevant.astype(np.intp)).max() > 1:
-            return None  # if irrelevant documents differ in grade, `_values` is used instead
+            return None  # irrelevant documents differ in grade, so `_values` computes the value
         n_pairs = count_relevant(layout, relevant) * count_relevant(layout, irrelevant)
         return _plan_ordered_pairs(irrelevant.astype(float), n_pairs, layout)
 

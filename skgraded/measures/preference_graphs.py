@@ -165,11 +165,11 @@ class Scores:
             ]
 
 
-# For each block of items, `iterate_sides` yields two tables of bits and, for each item, the index
-# of its row. The first table marks the items of the block that rank above the item of the row; the
-# second marks those that rank below it.
-# Row index -1 means an empty row. `number` contains the number of each item, or -1 if the item is
-# not counted.
+# For each block of items, `iterate_sides` yields two tables of bits, which have a row per item.
+# The first table marks the items of the block that rank above the item of the row.
+# The second table marks the items of the block that rank below the item of the row.
+# Each table is accompanied by the row index of each item; -1 means an empty row.
+# `number` contains the number of each item, or -1 if the item is not counted.
 
 
 def iterate_blocks(number: np.ndarray) -> range:

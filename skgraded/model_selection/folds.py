@@ -195,7 +195,7 @@ def _assign_columns(
     """
     of_ranker = QuerySource.of_estimator(ranker)
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
-        # The steps return the query column at this position. Its position in X is unknown.
+        # The position refers to the output of the steps, so the position in X is unknown.
         sources = [source for source in sources if source.name != "qid"]
     columns = locate_columns(table, sources, unless_named_by=ranker)
     keys = [column.key for column in columns]

@@ -447,9 +447,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         values = getattr(self.estimator_, name)
         if self._removed_columns:
             raise AttributeError(
-                f"QueryRanker has no {name}, because X has columns that it removed, so values and "
-                f"columns would not match: use estimator_.{name}, or pass the queries with metadata "
-                "routing, as feature selectors require."
+                f"QueryRanker has no {name}, because it removed columns of X: the values would not "
+                f"match the columns. Use estimator_.{name} or, for feature selectors, pass the "
+                "queries with metadata routing."
             )
         return values
 

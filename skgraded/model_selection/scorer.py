@@ -192,7 +192,7 @@ def name_measures(measure: Scored) -> dict[str, Measure]:
     """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
-    # The value of a name is a single measure, unlike a text in a list.
+    # Each name refers to a single measure, whereas a text in a list may name several measures.
     measures = as_measures([as_measure(each) for each in measure.values()])
     return dict(zip(measure, measures, strict=True))
 

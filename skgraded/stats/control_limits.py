@@ -3,7 +3,7 @@
 import numpy as np
 
 WIDTH = 3.0  # distance of control limits from the center, in standard deviations
-FEWEST_DEGREES = 2  # with 1, limits are hundreds of deviations wide
+FEWEST_DEGREES = 2  # with 1 degree of freedom, limits are hundreds of standard deviations wide
 
 
 def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarray) -> np.ndarray:

@@ -27,15 +27,15 @@ class PairedTest(NamedTuple):
     """
 
     words: str  # its name within a sentence
-    # p(rows, n_resamples, seed, advance, cluster) returns one p-value per row of differences,
-    # ignoring nan. If `cluster` is not None, it contains the number of each query's cluster.
+    # p(rows, n_resamples, seed, advance, cluster) returns one p-value per row, ignoring nan.
+    # `cluster` is None or contains the number of each query's cluster.
     p: Callable[..., Any]
-    # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 units (queries or
-    # clusters) with differences other than 0, and whether the number of resamples limits it.
+    # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 nonzero units.
+    # The second value tells whether the number of resamples limits this p-value.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
-    # statistic(differences) has the sign of the system that p favors; None: the mean difference
+    # The sign of statistic(differences) tells which system p favors; None: the mean difference
     statistic: Callable[[np.ndarray], float] | None
-    efficiency: float  # relative to the t-test, for normally distributed differences (Pitman)
+    efficiency: float  # Pitman efficiency relative to the t-test, for normal differences
     accepts_clusters: bool = False  # whether p uses `cluster`
     draws: bool = False  # whether the test draws resamples
     p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
@@ -142,7 +142,7 @@ def _p_of_flips(
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
     slack: Any = SLACK * sizes.sum(axis=0)
-    # The slack of huge differences can hide small differences. It then depends on the flips.
+    # The slack of huge differences can hide small ones; if so, it is computed for each flip.
     smallest = np.where(sizes > 0, sizes, np.inf).min(axis=0)
     is_hiding = (sizes.max(axis=0) > WIDE * smallest).any()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
@@ -266,7 +266,7 @@ def _p_of_draws(
 ) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, means = np.random.default_rng(seed), rows.mean(axis=1)
-    # Sums over clusters and their numbers of queries or, without clusters, single differences
+    # Without clusters, each sum contains a single difference.
     centered = sum_differences(rows, cluster, means[:, None]).T
     sizes = None if cluster is None else np.bincount(cluster)[np.unique(cluster)]
     n, squares = len(centered), centered**2
@@ -291,7 +291,7 @@ def _p_of_draws(
                 shift = (times @ sizes**2)[:, None] * drawn_means**2
                 drawn_squares += shift - 2 * drawn_means * products
                 spreads = np.sqrt(np.maximum(drawn_squares, 0.0)) / drawn_sizes
-            # Compared without dividing by spreads, which can be 0
+            # The comparison does not divide by spreads, because they can be 0.
             n_extreme += np.count_nonzero(np.abs(drawn_means) >= observed * spreads - slack, axis=0)
             advance(size * len(rows))
     p_of_constant = np.where(

@@ -12,8 +12,8 @@ import numpy as np
 
 MAX_PAIRED = 500  # positions for "all_pairs", which has a parameter for each pair of positions
 LIMIT = 15.0  # largest |log θ|; no real log shows more bias
-# Methods, and the minimum number of units for intervals. With fewer units, the coverage of 95 %
-# intervals is below 90 %; see `benchmarks/clicks.py coverage`.
+# Methods and the minimum number of units for which they compute intervals.
+# With fewer units, 95 % intervals cover the truth in less than 90 % (`benchmarks/clicks.py`).
 METHODS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from skgraded.stats.rounding import TOLERANCE
 
 CHECKPOINTS = tuple(round(5 * 2 ** (j / 2)) for j in range(60))  # numbers of rounds: 5, 7, 10, …
-N_DRAWS = 4000  # an error of .05 is then estimated to within 7 %
+N_DRAWS = 4000  # with this number of draws, an error of .05 is estimated to within 7 %
 
 
 def is_hopeless(curve: list[float], error: float, n_standard_errors: float, leader: float) -> bool:
@@ -83,8 +83,8 @@ def _critical_values(
     covariance: np.ndarray, n_queries: int, level: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Return the critical value of each candidate, given the covariance of the per-query values."""
-    # Draws from a normal distribution, whose covariance may be singular. The symmetric root does
-    # not depend on the arbitrary signs of the eigenvectors.
+    # Draws come from a normal distribution, whose covariance may be singular.
+    # The symmetric root does not depend on the arbitrary signs of the eigenvectors.
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.clip(values, 0, None)) @ vectors.T
     draws = root @ rng.standard_normal((len(covariance), N_DRAWS))

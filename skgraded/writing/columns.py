@@ -21,7 +21,7 @@ class Column(NamedTuple):
     heading: str
     kind: str  # "name", "text" or one of `KINDS` in text.py; a swap negates "signed" numbers
     narrowest: str = "page"  # the narrowest of OUTPUTS that includes the column
-    # The column with which it is exchanged if the two systems of a row are swapped; "" for none
+    # The column that takes the values of this one when the systems of a row are swapped, or ""
     other: str = ""
 
 

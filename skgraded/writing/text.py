@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.words import escape_unprintable, plain
 
-NAME, TEXT = 48, 1000  # characters; longer names and notes are shortened
+NAME, TEXT = 48, 1000  # maximum number of characters of a name and of a note
 NOTED_SHARE = 0.1  # reports mention larger shares of undefined queries
 DIGITS = 4  # decimals of all values in tables, sentences and pages
 

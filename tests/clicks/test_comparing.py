@@ -202,7 +202,10 @@ def test_invalid_settings_raise_one_clear_error(settings, error, message):
     [
         ({"session": None}, "compare requires session"),
         ({"item": None}, "compare requires item"),
-        ({"n_impressions": [2, 2]}, "compare requires one row per impression, but .* is counted"),
+        (
+            {"n_impressions": [2, 2]},
+            "compare requires one row per impression, but rows of this log count several impressions",
+        ),
         ({"qid": [3, 4]}, r"Session 's' contains the queries 3 and 4 \(in row 1\)"),
         ({"item": ["x", "x"]}, "Session 's' contains item 'x' twice"),
     ],

@@ -217,7 +217,7 @@ def test_feature_selectors_receive_one_importance_per_column_or_an_error(estimat
         ranker = sg.QueryRanker(estimator, **kept).fit(frame, y)
         assert getattr(ranker, name).shape == (4,)
         ranker = sg.QueryRanker(estimator, **kept | removed).fit(frame, y)
-        message = rf"use estimator_\.{name}, or pass the queries with metadata routing"
+        message = rf"Use estimator_\.{name} or, for feature selectors, pass the queries"
         with pytest.raises(AttributeError, match=message):
             getattr(ranker, name)
         assert getattr(ranker.estimator_, name).shape == (3,)
