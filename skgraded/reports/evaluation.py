@@ -683,13 +683,7 @@ class CrossEvaluation(Evaluation):
             "fit_time": write_arrays(self.fit_time),
             "score_time": write_arrays(self.score_time),
             "errors": self.errors,
-            "tests": None
-            if self.tests is None
-            else {
-                "query": write_arrays(self.tests.query),
-                "fold": write_arrays(self.tests.fold),
-                "values": write_arrays(self.tests.values),
-            },
+            "tests": None if self.tests is None else write_arrays(self.tests._asdict()),
         }
 
     @classmethod

@@ -206,6 +206,8 @@ def compare_judges(
     >>> report.labels()[["judge", "n_shared", "exact", "bias"]].values.tolist()
     [['model', 8, 0.625, 0.125]]
     """
+    import pandas as pd
+
     level, *_ = check_settings(level, "t", n_resamples, rng)
     choice_validator("weights", ("quadratic", "linear"))(weights)
     choice_validator("test", tuple(TESTS))(test)
@@ -227,13 +229,22 @@ def compare_judges(
         shared = np.unique(np.concatenate([x, y]))
         is_ordinal = len(shared) <= MOST_GRADES and (shared == np.rint(shared)).all()
         if is_ordinal:
-            confusions[judge] = _count_grades(shared.astype(int), {truth: x, judge: y})
+            scale = shared.astype(int)
+            counts = pd.crosstab(x, y, rownames=[truth], colnames=[judge])
+            confusions[judge] = counts.reindex(index=scale, columns=scale, fill_value=0)
         only_truth, only_judge = (
             np.count_nonzero(~np.isnan(grades[name])) - len(x) for name in (truth, judge)
         )
         statistics = _compare_labels(x, y, query[both], weights, level, is_ordinal)
-        counts = {"n_shared": len(x), "only_truth": only_truth, "only_judge": only_judge}
-        labels.append({"judge": judge, **counts, **statistics})
+        labels.append(
+            {
+                "judge": judge,
+                "n_shared": len(x),
+                "only_truth": only_truth,
+                "only_judge": only_judge,
+                **statistics,
+            }
+        )
         notes = _describe_scales({name: grades[name] for name in (judge, truth)})
         if notes := notes + _explain_nan(judge, statistics, shared):
             warn_user(" ".join(notes))
@@ -368,15 +379,6 @@ def _describe_scales(grades: Arrays) -> list[str]:
         f"and bias compare these numbers. If the scales differ, convert one of them, for example "
         f"with {conversion}."
     ]
-
-
-def _count_grades(grades: np.ndarray, of_judges: Arrays) -> pandas.DataFrame:
-    """Count the documents per pair of grades, given the sorted grades of the truth and a judge."""
-    (truth, x), (judge, y) = of_judges.items()
-    counts = np.zeros((len(grades), len(grades)), dtype=np.intp)
-    np.add.at(counts, (np.searchsorted(grades, x), np.searchsorted(grades, y)), 1)
-    frame = tables.frame(counts, index=grades.tolist(), columns=grades.tolist())
-    return frame.rename_axis(index=truth, columns=judge)
 
 
 # Leaderboards ------------------------------------------------------------------------------------

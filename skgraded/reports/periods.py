@@ -17,7 +17,7 @@ from skgraded.reports.summary import (
     Summary,
     check_summaries,
     refuse_unequal_weights,
-    split_segment,
+    segment_cells,
     systems_of,
 )
 from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 # Two periods -------------------------------------------------------------------------------------
 
-OPTIONAL = "system", "segment", "smallest"  # columns
 CHECK_SMALLEST = number_validator("smallest", 0, above=True, optional=True)
 
 
@@ -137,8 +136,8 @@ def compare_periods(
         low, high = map(float, widen_to_zero(gap.interval(row_level), p_adjusted, level))
         rows.append(
             {
-                "system": system,
-                "segment": segment,
+                **({} if system is None else {"system": system}),
+                **segment_cells(segment, by),
                 "measure": measure,
                 "before": early.mean,
                 "after": late.mean,
@@ -147,7 +146,7 @@ def compare_periods(
                 "ci_high": high,
                 "p_value": gap.p_value,
                 "p_adjusted": p_adjusted,
-                "smallest": math.nan if smallest is None else smallest,
+                **({} if smallest is None else {"smallest": smallest}),
                 "n_before": early.n,
                 "n_after": late.n,
                 "undefined_before": shares[0],
@@ -155,8 +154,7 @@ def compare_periods(
                 "p_undefined": share_p_value(counts, sizes),
             }
         )
-    frame = tables.frame([split_segment(row, by) for row in rows])
-    return frame.drop(columns=[n for n in OPTIONAL if n in frame and frame[n].isna().all()])
+    return tables.frame(rows)
 
 
 def _paired_segments(

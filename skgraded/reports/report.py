@@ -227,6 +227,13 @@ def have_equal_content(first: object, second: object) -> bool:
 
 # The page of means -----------------------------------------------------------------------------
 
+QUERIES = {"summary": "queries", "segments": "the queries of each segment"}
+CAPTION = (
+    f"Means over {{}} with {text.percent_text(LEVEL)} intervals (Student's t). Defined: number of "
+    "queries in the mean. Undefined: number of queries for which the measure is undefined; those "
+    "that count as 0 or 1 are in both numbers."
+)
+
 
 def render_evaluation(
     title: str,
@@ -247,7 +254,10 @@ def render_evaluation(
         {
             "title": title,
             "lead": _describe_evaluation(frames["summary"], queries, n_queries, is_weighted),
-            "tables": {anchor: _tabulate_frame(frame) for anchor, frame in frames.items()},
+            "tables": {
+                anchor: PageTable.of(frame, CAPTION.format(QUERIES[anchor]))
+                for anchor, frame in frames.items()
+            },
             "sections": {anchor: anchor.capitalize() for anchor in (*frames, "queries")},
             "n_queries": n_queries,
             "kept": f"the lowest by {'each measure' if is_sample else next(iter(queries.per_query))}",
@@ -290,13 +300,3 @@ def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
         weights = text.json_numbers(queries.weights[kept])
         columns.append({"name": "Weight", "kind": "plain", "values": weights})
     return {"ids": text.labels(queries.query_ids[kept]), "columns": columns}
-
-
-def _tabulate_frame(frame: pandas.DataFrame) -> PageTable:
-    queries = "the queries of each segment" if "segment" in frame else "queries"
-    caption = (
-        f"Means over {queries} with {text.percent_text(LEVEL)} intervals (Student's t). Defined: "
-        "number of queries in the mean. Undefined: number of queries for which the measure is "
-        "undefined; those that count as 0 or 1 are in both numbers."
-    )
-    return PageTable.of(frame, caption)

@@ -82,14 +82,14 @@ class Mergeable(Report):
         `Evaluation.summary`. If `by` is a list of names, columns of these names replace
         ``segment``.
         """
-        return tables.frame([split_segment(row, self.by) for row in self._rows(level)])
+        return tables.frame(self._rows(level))
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
         """Return the table of `summary`, with the column ``label`` if there are labels.
 
         With `by`, the first rows (segment None) describe all queries. Merged labels read "a to z".
         """
-        rows = [split_segment(row, self.by) for row in self._rows(level)]
+        rows = self._rows(level)
         names = list(rows[0])
         if self.segments is not None:
             rows = [*without_segments(self)._rows(level), *rows]
@@ -138,15 +138,10 @@ def segment_names(by: str | list[str] | None) -> list[str]:
     return ["segment"] if isinstance(by, str) else by or []
 
 
-def split_segment(row: dict[str, Any], by: str | list[str] | None) -> dict[str, Any]:
-    """Replace the tuple in the cell "segment" by one cell per name in `by`, if it is a list."""
-    cells: dict[str, Any] = {}
-    for name, value in row.items():
-        if name == "segment" and isinstance(by, list):
-            cells |= dict(zip(by, value, strict=True))
-        else:
-            cells[name] = value
-    return cells
+def segment_cells(segment: Any, by: str | list[str] | None) -> dict[str, Any]:
+    """Return the cells of a row that contain its segment: one per name if `by` is a list."""
+    values = segment if isinstance(by, list) else [segment] if by else []
+    return dict(zip(segment_names(by), values, strict=True))
 
 
 R = TypeVar("R", bound=Mergeable)
@@ -362,15 +357,20 @@ class Summary(Mergeable):
         if self.segments is None:
             return tabulate_measures(self, self.confidence_interval(level))
         return [
-            {"segment": segment, **row}
+            segment_cells(segment, self.by) | row
             for segment, part in self.segments.items()
             for row in part._rows(level)
         ]
 
     def _page(self, title: str | None = None) -> str:
         frames = {"summary": without_segments(self).summary()}
-        if self.by is not None:
-            frames["segments"] = tables.frame(self._rows(LEVEL))
+        if self.segments is not None:
+            rows = [
+                {"segment": segment, **row}
+                for segment, part in self.segments.items()
+                for row in part._rows(LEVEL)
+            ]
+            frames["segments"] = tables.frame(rows)
         worst = {query: row for tally in self.tallies.values() for query, row in tally.worst}
         queries, is_weighted = Evaluation(*self._columns(worst)), has_unequal_weights(self)
         return render_evaluation(title or "Summary", frames, queries, self.n_queries, is_weighted)
