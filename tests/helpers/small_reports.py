@@ -82,17 +82,6 @@ def drawn(test="auto", *, rng=0, **settings):
     return {"test": test, "rng": rng, **settings}
 
 
-def taken(ev, rows):
-    """Return the Evaluation of the queries with these row numbers."""
-    return replace(
-        ev,
-        query_ids=ev.query_ids[rows],
-        per_query={name: values[rows] for name, values in ev.per_query.items()},
-        undefined={name: flags[rows] for name, flags in ev.undefined.items()},
-        weights=None if ev.weights is None else ev.weights[rows],
-    )
-
-
 def of_values(*values, **settings):
     """Return Evaluations of the systems a, b, … with these values of AP."""
     named = zip("abcdefgh", values, strict=False)
@@ -171,7 +160,7 @@ def partly_judged():
 def labelled_summary(seed, label):
     """A Summary with a label and two segments."""
     whole = systems(["a"], 8, seed=seed)["a"]
-    parts = {name: sg.Summary.of(taken(whole, np.arange(i, 8, 2))) for i, name in enumerate("xy")}
+    parts = {name: sg.Summary.of(whole.take(np.arange(i, 8, 2))) for i, name in enumerate("xy")}
     summary = sg.Summary.merge(parts.values())
     return replace(summary, by="part", segments=parts, labels=[label])
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import columns, compared, ids_of, only_row, systems, taken
+from small_reports import columns, compared, ids_of, only_row, systems
 
 import skgraded as sg
 from skgraded.stats.corrections import adjust, is_significant
@@ -213,9 +213,7 @@ def test_the_family_is_named():
 def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
     expected = sg.compare(table, test="wilcoxon").to_frame()
     orders = [np.arange(50), *(np.random.default_rng(seed).permutation(50) for seed in (1, 2))]
-    mixed = {
-        name: taken(ev, order) for (name, ev), order in zip(table.items(), orders, strict=True)
-    }
+    mixed = {name: ev.take(order) for (name, ev), order in zip(table.items(), orders, strict=True)}
     result = sg.compare(mixed, test="wilcoxon")
     assert result.to_frame().equals(expected)
     assert result.query_ids.tolist() == table["rough"].query_ids.tolist()

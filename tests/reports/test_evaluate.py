@@ -1,5 +1,6 @@
-"""evaluate on columns of a frame, and its warnings about grades and query ids."""
+"""evaluate and evaluate_preferences: values, columns of a frame, and warnings about the input."""
 
+import math
 import warnings
 from decimal import Decimal
 
@@ -8,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from preference_oracle import edrc, implied, known_pairs, random_cases, random_pairs
 from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer
 from small_reports import assert_same_report
@@ -116,21 +118,18 @@ def test_types_of_columns_are_read_as_by_evaluate_batches(make):
     assert in_batches == sg.Summary.of(report)
 
 
-FRAME = pd.DataFrame(COLUMNS)
-
-
 # Grades without a 0 ------------------------------------------------------------------------------
 
-STARS, SCORES, USERS = [2, 3, 1, 5, 4, 1], [4, 3, 2, 1, 2, 1], list("aaaabb")
+STARS, SCORES, RATERS = [2, 3, 1, 5, 4, 1], [4, 3, 2, 1, 2, 1], list("aaaabb")
 MESSAGE = r"All grades are from 1 to 5, .* subtract it: y - 1\."
 
 
 @pytest.mark.parametrize("kind", [int, float, np.uint8, object])
 def test_grades_that_look_like_stars_warn_once(kind):
     stars = np.array(STARS, dtype=kind)
-    frame = pd.DataFrame({"user": USERS, "stars": stars, "a": SCORES, "b": SCORES[::-1]})
+    frame = pd.DataFrame({"user": RATERS, "stars": stars, "a": SCORES, "b": SCORES[::-1]})
     with pytest.warns(UserWarning, match=MESSAGE) as record:
-        sg.evaluate(stars, SCORES, qid=USERS)
+        sg.evaluate(stars, SCORES, qid=RATERS)
     assert len(record) == 1 and record[0].filename == __file__
     with pytest.warns(UserWarning, match=MESSAGE) as record:
         sg.evaluate("stars", ["a", "b"], qid="user", data=frame)
@@ -140,14 +139,14 @@ def test_grades_that_look_like_stars_warn_once(kind):
 @pytest.mark.parametrize(
     ("grades", "qid"),
     [
-        (np.array(STARS) - 1, USERS),
+        (np.array(STARS) - 1, RATERS),
         (STARS, ["a"] * 6),  # one query
-        ([2, 3, 1, 5, 1, 1], USERS),  # only one query with several distinct grades
-        ([1] * 4 + [2] * 2, USERS),
-        ([1] * 6, USERS),  # clicks: all grades are 1
-        (np.array(STARS) / 2, USERS),
-        (np.array(STARS) + 0.5, USERS),
-        ([0, 3, 1, 5, 4, 1], USERS),
+        ([2, 3, 1, 5, 1, 1], RATERS),  # only one query with several distinct grades
+        ([1] * 4 + [2] * 2, RATERS),
+        ([1] * 6, RATERS),  # clicks: all grades are 1
+        (np.array(STARS) / 2, RATERS),
+        (np.array(STARS) + 0.5, RATERS),
+        ([0, 3, 1, 5, 4, 1], RATERS),
     ],
     ids=["from 0", "one query", "one varies", "constant", "equal", "below 1", "fractions", "a 0"],
 )
@@ -218,3 +217,88 @@ def test_a_dict_of_scores_gives_an_evaluation_of_each_system():
     names = {"a": "first", "b": "second"}
     named = sg.evaluate("grade", names, qid="query", data=table, measures="rr")
     assert {name: ev.mean() for name, ev in named.items()} == {"a": {"RR": 1 / 2}, "b": {"RR": 1}}
+
+
+ALL = ["edrc", "pair_accuracy", "kendall_tau"]
+# Ann prefers a to b and b to c, Bob prefers c to a.
+PAIRS = [("a", "b"), ("b", "c"), ("c", "a")]
+USERS = ["ann", "ann", "bob"]
+GOOD = {"ann": {"a": 3, "b": 2, "c": 1}, "bob": {"a": 1, "c": 2}}
+MIXED = {"ann": {"a": 3, "b": 1, "c": 2}, "bob": {"a": 2, "c": 1}}
+
+
+def random_users(n_users, seed=0):
+    """True pairs, their users, and predictions as pairs and as scores."""
+    pairs, users, predicted, scores = [], [], {}, {}
+    for user, (rng, n, true) in enumerate(random_cases(n_users, seed)):
+        pairs += true
+        users += [user] * len(true)
+        predicted[user] = random_pairs(rng, n + 1, n)
+        scores[user] = dict(enumerate(rng.choice([-np.inf, 0, 1, 2], n + 1).tolist()))
+    return pairs, users, predicted, scores
+
+
+# Values ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("items", [None, "judged", "predicted", range(4)])
+@pytest.mark.parametrize("form", ["pairs", "scores"])
+def test_values_equal_the_definitions_for_each_user(form, items):
+    pairs, users, predicted, scores = random_users(60)
+    predictions = predicted if form == "pairs" else scores
+    ev = sg.evaluate_preferences(pairs, predictions, qid=users, measures=ALL, items=items)
+    n_undefined = 0
+    for i, user in enumerate(dict.fromkeys(users)):
+        true = [pair for pair, of_pair in zip(pairs, users, strict=True) if of_pair == user]
+        said, chosen = predictions[user], items
+        if form == "scores":
+            retrieved = {item for item, score in said.items() if score > -math.inf}
+            scored, said = set(said), implied(said)
+        else:
+            retrieved = scored = {item for pair in said for item in pair}
+        judged = {item for pair in true for item in pair}
+        if items is None or isinstance(items, str):
+            chosen = {None: judged | scored, "judged": judged, "predicted": retrieved}[items]
+        n, right, wrong = known_pairs(true, said, chosen)
+        assert ev.undefined["EDRC"][i] == ev.undefined["PairAccuracy"][i] == (n == 0)
+        n_undefined += n == 0
+        expected = [0.0, 0.0, 0.0]
+        if n:
+            expected = [
+                edrc(true, said, items=chosen),
+                (right + (n - right - wrong) / 2) / n,
+                (right - wrong) / n,
+            ]
+        values = [ev.per_query[name][i] for name in ("EDRC", "PairAccuracy", "KendallTau")]
+        assert values == pytest.approx(expected, abs=1e-12)
+    assert (n_undefined > 0) == (items in ("predicted", range(4)))
+
+
+# Undefined queries and weights -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("undefined", [0.0, 1.0, math.nan])
+def test_a_user_without_a_known_pair_is_undefined(undefined):
+    measures = [cls(undefined=undefined) for cls in (sg.EDRC, sg.PairAccuracy, sg.KendallTau)]
+    ev = sg.evaluate_preferences(PAIRS, GOOD, qid=USERS, measures=measures, items=["a", "b"])
+    for measure in measures:
+        np.testing.assert_array_equal(ev.per_query[measure.name], [1, undefined])
+        assert ev.undefined[measure.name].tolist() == [False, True]
+        mean = 1.0 if math.isnan(undefined) else (1 + undefined) / 2
+        assert ev.mean()[measure.name] == mean and ev.n_undefined[measure.name] == 1
+
+
+def test_a_user_whose_preferences_all_contradict_each_other_is_undefined():
+    pairs, users = [*PAIRS, ("a", "c")], [*USERS, "bob"]
+    with pytest.warns(UserWarning, match="Left out contradictory pairs") as caught:
+        ev = sg.evaluate_preferences(pairs, GOOD, qid=users, measures=ALL, cycles="unknown")
+    assert caught[0].filename == __file__
+    assert ev.n_undefined == {"EDRC": 1, "PairAccuracy": 1, "KendallTau": 1}
+
+
+def test_the_weight_of_a_user_is_the_mean_over_the_pairs():
+    ev = sg.evaluate_preferences(
+        PAIRS, MIXED, qid=USERS, measures="pair_accuracy", sample_weight=[1, 3, 6]
+    )
+    assert ev.weights.tolist() == [(1 + 3) / 2, 6]
+    assert ev.mean()["PairAccuracy"] == pytest.approx((2 * 2 / 3 + 6 * 0) / (2 + 6))

@@ -46,8 +46,9 @@ class TestComparePeriods:
             assert (row["n_before"], row["n_after"]) == (200, 300)
         assert "segment" not in frame and "smallest" not in frame
 
-    def test_the_correction_covers_all_rows(self):
-        frame = sg.compare_periods(summary(BEFORE), summary(AFTER))
+    def test_the_correction_covers_all_rows_and_the_smallest_difference_is_a_column(self):
+        frame = sg.compare_periods(summary(BEFORE), summary(AFTER), smallest=0.01)
+        assert frame["smallest"].tolist() == [0.01, 0.01]
         p = stats.ttest_ind(AFTER, BEFORE, equal_var=False).pvalue
         assert frame["p_adjusted"].tolist() == pytest.approx([min(2 * p, 1)] * 2)
 
@@ -63,9 +64,6 @@ class TestComparePeriods:
             for weights in (np.full(200, 0.3), None)
         )
         pd.testing.assert_frame_equal(weighted, plain, rtol=1e-12)
-
-    def test_the_smallest_difference_is_a_column(self):
-        assert sg.compare_periods(summary(BEFORE), summary(AFTER), 0.01)["smallest"].eq(0.01).all()
 
     def test_each_segment_in_both_periods_is_compared(self):
         def with_segments(values, names):

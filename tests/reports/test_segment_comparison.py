@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from small_reports import drawn, of_values, systems, taken
+from small_reports import drawn, of_values, systems
 
 import skgraded as sg
 from skgraded.stats.paired_tests import TESTS
@@ -28,7 +28,7 @@ def test_a_segment_is_compared_as_its_queries_alone(three, test):
     table = sg.compare(three, by=BY, **settings).to_frame()
     for segment in ("head", "tail"):
         rows = table[table["segment"] == segment].drop(columns="segment").reset_index(drop=True)
-        alone = {name: taken(ev, BY == segment) for name, ev in three.items()}
+        alone = {name: ev.take(BY == segment) for name, ev in three.items()}
         pd.testing.assert_frame_equal(rows, sg.compare(alone, **settings).to_frame(), rtol=1e-12)
 
 
