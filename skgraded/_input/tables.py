@@ -212,7 +212,7 @@ def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _select_from_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the named columns of a frame of any library; a lazy frame computes only these."""
+    """Return the named columns of a frame of any library; a lazy frame computes only them."""
     frame = frame_of(data)
     if frame is None and hasattr(data, "column_names"):  # an Arrow record batch
         refuse_unknown(names, data.column_names)

@@ -19,7 +19,7 @@ SHARE = 5 / 6  # size of a chunk, as a share of the remaining rows per thread
 def count_threads() -> int:
     """Return OMP_NUM_THREADS if it is set, otherwise the number of processors available.
 
-    In workers of joblib or another pool, it is 1, because workers share the processors.
+    In workers of joblib or another pool, the number is 1, because workers share the processors.
     """
     in_worker = multiprocessing.parent_process() is not None or isinstance(
         threading.current_thread(), multiprocessing.dummy.DummyProcess

@@ -154,7 +154,7 @@ class Adapter:
     # The whole estimator -------------------------------------------------------------------------
 
     def convert(self, X: Any) -> Any:
-        """Convert `X` to a form that the whole estimator can read; any pipeline reads `X` itself."""
+        """Convert `X` to a form that the estimator can read; `X` of a pipeline is not converted."""
         return self._convert(X) if self.whole is self.estimator else X
 
     def copy(self) -> Any:

@@ -302,7 +302,7 @@ def _read_sizes(group_id: ArrayLike, name: str) -> np.ndarray:
 
 
 def _read_labels(pool: Pool, sizes: np.ndarray, name: str) -> np.ndarray:
-    """Return the labels of a Pool, after checking that its queries have these sizes."""
+    """Return the labels of a Pool, after checking that its queries have the given sizes."""
     n, hashes = sizes.sum(), pool.get_group_id_hash()  # None if the Pool has no queries
     is_same = pool.num_row() == n
     if is_same and hashes is not None:

@@ -48,7 +48,7 @@ LETOR_LINE = re.compile(rb"\s*\S+\s+qid:")
 
 
 def find_kind(paths: Sequence[str]) -> str:
-    """Return the kind of the files; RUNS includes LETOR files, which only their content shows."""
+    """Return the kind of the files; RUNS includes LETOR files, which are recognized later."""
     if len(paths) > 1:
         return RUNS
     is_pattern = glob.has_magic(paths[0]) and not os.path.exists(paths[0])

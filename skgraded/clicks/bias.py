@@ -87,7 +87,7 @@ def estimate_bias(
     n_resamples: int,
     rng: int | np.random.Generator | None,
 ) -> PositionBias:
-    """Estimate the examination with intervals; the settings are valid."""
+    """Estimate the examination with intervals; the settings have been checked."""
     counts = Counts.of(rows, method)
     n_shown = np.bincount(rows.places, rows.impressions)
     clicks = np.bincount(rows.places, rows.clicks)
@@ -231,7 +231,7 @@ class Counts:
 
 
 def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.ndarray:
-    """Return the examination of each position of a log; positions with clicks must have one."""
+    """Return the examination of each position; it must be known for positions with clicks."""
     examination = bias.examination if isinstance(bias, PositionBias) else column(bias, "bias")
     is_valid = ~(examination < 0) & ~np.isinf(examination)
     refuse_invalid(examination, is_valid, "bias must contain finite numbers ≥ 0, or nan")

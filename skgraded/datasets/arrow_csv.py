@@ -19,7 +19,7 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 def open_table(
     file: IO[bytes], n_blank: int, separator: str, types: Mapping[str, Any]
 ) -> csv.CSVStreamingReader:
-    """Open a CSV file below `n_blank` blank lines as batches; rows have at most `BLOCK` bytes."""
+    """Open a CSV file after `n_blank` blank lines as batches; a row may have `BLOCK` bytes."""
     return csv.open_csv(file, *_choose_options(n_blank, separator, types))
 
 

@@ -416,7 +416,7 @@ class JudgmentIndex:
         return judgment
 
     def _find_texts(self, query: np.ndarray, document: Any) -> np.ndarray:
-        """Return the same positions for Arrow strings without converting them to objects."""
+        """Return the result of `_find` for Arrow strings without converting them to objects."""
         import pyarrow as pa
         from pyarrow import compute
 

@@ -239,7 +239,7 @@ def _group(values: list[T], size: int) -> list[list[T]]:
 
 
 def _count_combined(partitions: list[tuple[str, Delayed]]) -> int:
-    """Return how many partitions to combine, which is 1 unless they are many and small."""
+    """Return how many partitions to combine: 1 if there are few or if they are large."""
     if len(partitions) < MANY_PARTITIONS:
         return 1
     sample = np.linspace(0, len(partitions) - 1, N_SAMPLED).astype(int)

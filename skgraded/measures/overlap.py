@@ -98,7 +98,7 @@ class _TiedRanking:
 
 
 def _count_ranges(first: np.ndarray, last: np.ndarray | int, n: int) -> np.ndarray:
-    """For each depth, count the ranges [first, last] that contain it, except for empty ranges."""
+    """For each depth, count the nonempty ranges [first, last] that contain the depth."""
     limited = np.minimum(last, np.full_like(first, n))
     is_range = first <= limited
     begins = np.bincount(first[is_range], minlength=n + 2)

@@ -18,7 +18,8 @@ def parameter(*, default: object, check: Callable[[Any], Any], kw_only: bool = T
     """Declare a parameter of a measure, which the docstring of the class describes.
 
     `check` raises a ValueError for an invalid value, and returns a valid value in the form in which
-    it is stored. `default` must have this form. Editors read it only if it is passed by name.
+    it is stored. `default` must have this form.
+    Pass it by name, so that editors can read it.
     """
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check})
 

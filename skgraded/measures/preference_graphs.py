@@ -25,8 +25,8 @@ check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "igno
 def remove_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[int, int]]:
     """Return the pairs that the rule `cycles` ("unknown" or "majority") keeps, and two numbers.
 
-    The first is the number of item pairs that are stated at least once, in any direction. The
-    second is the number of these pairs that are left out.
+    The first number counts the item pairs that are stated at least once, in any direction. The
+    second number counts those of them that are left out.
     """
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     stated = [(v, w) for (v, w), n in votes.items() if n >= votes[w, v]]

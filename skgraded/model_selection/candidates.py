@@ -29,7 +29,7 @@ from skgraded.writing.text import utf8
 
 
 class SearchFolds:
-    """The folds of a search, and its tests: one for each query in each test fold."""
+    """The folds of a search; each query in each test fold is one test."""
 
     def __init__(
         self,

@@ -165,7 +165,7 @@ def _draw_splits(
 def _find_rows(
     queries: Queries, chosen: np.ndarray, by_query: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the positions of the rows in a boolean mask; if `by_query`, sorted, and with sizes."""
+    """Return positions of rows in a mask; if `by_query`, sorted by query and with query sizes."""
     if not by_query:
         return np.flatnonzero(chosen), None
     order = np.arange(len(chosen)) if queries.order is None else queries.order

@@ -128,7 +128,7 @@ class RankerOnRows:
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the training and test rows of each fold, after checking that no query is split.
 
-        An int as `cv` keeps whole the `cluster` of each query, if given.
+        If `cv` is an int, all queries of a `cluster` are in the same fold.
         """
         from sklearn.model_selection import GroupKFold, check_cv  # slow to import
 
@@ -234,7 +234,7 @@ def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest
 def _find_requests(estimator: Estimator) -> set[str]:
     """Return the metadata among `qid` and weights that ``fit`` of an estimator should receive.
 
-    Weights need no request, but a request that is set decides. Pipelines and searches pass on only
+    Weights are passed by default; if a request is set, it decides. Pipelines and searches pass on only
     requested metadata.
     """
     requested, accepts_weights = set(), True

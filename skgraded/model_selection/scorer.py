@@ -272,7 +272,7 @@ class FittedQueries(NamedTuple):
     stopped_on: np.ndarray  # hashes of validation queries that were not used for fitting
 
     def find_shared(self, ids: np.ndarray, layout: Layout) -> list[int]:
-        """Return the positions of ids seen during fit; none if the fitted queries are scored.
+        """Return the positions of ids seen during fit; empty if the fitted rows are scored.
 
         Rows are assumed to be the fitted rows if they have the same queries, sizes and sums of
         grades.

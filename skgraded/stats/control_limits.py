@@ -11,7 +11,7 @@ def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarra
 
     The limits of x come from the values before it: m ± t s √(1 + 1/k), where m is the mean of the k
     values in the same season, s² the pooled variance within seasons, and t the quantile of
-    Student's distribution that corresponds to three standard deviations. They are nan if there are
+    Student's distribution that corresponds to three standard deviations. Limits are nan if there are
     too few values, and at least as wide as the sampling `errors`, which may be nan.
     """
     from scipy.special import ndtr, stdtrit

@@ -148,7 +148,7 @@ def mean_interval(
 ) -> ConfidenceInterval:
     """Compute a confidence interval for the weighted mean with method "t" or "bootstrap".
 
-    If `cluster` contains the cluster number of each value, clusters, not values, are independent.
+    If `cluster` contains the cluster number of each value, the clusters are the independent units.
     """
     estimate = estimate_mean(values, weights, cluster)
     if method == "t" or estimate.n_units < 2 or are_identical(estimate):

@@ -20,7 +20,7 @@ def judge_outcomes(
 
     Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``,
     the smallest number of units that gives an outcome if all else is equal, or nan if no number
-    does. See `Comparison.outcomes`. A standard error of 0 means that all differences of a row are
+    suffices. See `Comparison.outcomes`. A standard error of 0 means that all differences of a row are
     equal.
     """
     from scipy.special import stdtrit

@@ -101,7 +101,7 @@ def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
 def _row_by_row(
     p_of_row: Callable[[np.ndarray, np.ndarray | None], float],
 ) -> Callable[..., list[float]]:
-    """Convert a test of one row without nan, and its clusters, to a test of many rows."""
+    """Convert a function that tests one row without nan to a function that tests many rows."""
 
     def p_of_rows(rows: np.ndarray, *settings: Any) -> list[float]:
         cluster = settings[-1]

@@ -1,8 +1,8 @@
 """The rules of a search over boosters: which candidates are hopeless, and which may be the best.
 
 During training, a candidate is hopeless if it stays below the leader under two favorable
-assumptions: its best mean grows again by as much as since half of the rounds, and its gap to the
-leader is overestimated by some standard errors.
+assumptions: its best mean increases again by as much as in the second half of the rounds, and its
+gap to the leader is overestimated by some standard errors.
 
 After the search, candidate c is ruled out if it cannot be better than the leader L, the candidate
 with the highest mean, by more than a margin. Let d be the mean of L minus the mean of c, and s its
