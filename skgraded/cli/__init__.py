@@ -28,9 +28,8 @@ from skgraded.reports.comparison import CHECK_MAX_LOSS, describe_outcomes
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.outcomes import NOT_WORSE, WORSE
 from skgraded.stats.paired_tests import TESTS, draws_resamples
-from skgraded.writing.columns import Rows
-from skgraded.writing.sentences import describe_caveats
-from skgraded.writing.text import utf8
+from skgraded.writing.tables import Rows
+from skgraded.writing.text import describe_caveats, utf8
 
 FILES = """\
 files:

@@ -17,8 +17,8 @@ from skgraded.reports import Comparison, Evaluation, Summaries, Summary, compare
 from skgraded.reports.evaluating import choose_judged
 from skgraded.reports.evaluation import mean_judged
 from skgraded.writing import tables
-from skgraded.writing.columns import fitting
 from skgraded.writing.json_text import id_from_json
+from skgraded.writing.tables import fitting
 from skgraded.writing.text import percent_text
 
 MOST_PAIRS = 12  # pairs that text describes in sentences and that a terminal table lists

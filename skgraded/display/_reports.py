@@ -19,8 +19,8 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import evaluated_name
 from skgraded.stats.paired_samples import count_outcomes
-from skgraded.writing.columns import list_rows, select_rows, swap_systems
 from skgraded.writing.pages import MAX_INTERVALS
+from skgraded.writing.tables import list_rows, select_rows, swap_systems
 from skgraded.writing.text import interval_text, percent_text, signed
 
 if TYPE_CHECKING:

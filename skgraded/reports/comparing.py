@@ -52,8 +52,8 @@ from skgraded.stats.paired_tests import (
     smallest_p_values,
 )
 from skgraded.stats.power import detectable_effect
-from skgraded.writing.columns import Rows
-from skgraded.writing.sentences import describe_caveats
+from skgraded.writing.tables import Rows
+from skgraded.writing.text import describe_caveats
 
 if TYPE_CHECKING:
     from skgraded.reports.summary import Summaries

@@ -1,4 +1,4 @@
-"""The class `Comparison` of paired differences between systems, and its tables and sentences."""
+"""The class `Comparison`: paired differences between systems, as tables and sentences."""
 
 from __future__ import annotations
 
@@ -19,17 +19,7 @@ from skgraded.stats.outcomes import judge_outcomes
 from skgraded.stats.paired_samples import differences_by_query
 from skgraded.stats.paired_tests import TESTS
 from skgraded.stats.rounding import are_equal
-from skgraded.writing import sentences, tables
-from skgraded.writing.columns import (
-    Rows,
-    fitting,
-    group_rows,
-    join_limits,
-    list_rows,
-    names_in,
-    select_rows,
-    swap_systems,
-)
+from skgraded.writing import tables, text
 from skgraded.writing.json_text import (
     VERSION,
     id_from_json,
@@ -39,6 +29,16 @@ from skgraded.writing.json_text import (
     read_arrays,
     write_arrays,
 )
+from skgraded.writing.tables import (
+    Rows,
+    fitting,
+    group_rows,
+    join_limits,
+    list_rows,
+    names_in,
+    select_rows,
+    swap_systems,
+)
 from skgraded.writing.text import Bound, Interval, Marked, fixed, heading_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 ARRAYS = "per_query", "weights", "judged", "segment"  # fields
-TABLES = "rows", "means"
 CHECK_MAX_LOSS = number_validator("max_loss", 0)
 BETTER, WORSE = "▲", "▼"
 PAIR = ("system", "baseline")  # columns with the names of a pair
@@ -127,13 +126,15 @@ class Comparison(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
-        arrays = {name: write_arrays(getattr(self, name)) for name in ARRAYS}
         return {
             "kind": "Comparison",
             "version": VERSION,
             **vars(self),
-            **arrays,
-            **{name: _table_to_json(getattr(self, name)) for name in TABLES},
+            **{name: write_arrays(getattr(self, name)) for name in ARRAYS},
+            **{
+                name: write_arrays(rows) | {"segment": list(map(id_to_json, rows["segment"]))}
+                for name, rows in (("rows", self.rows), ("means", self.means))
+            },
             "segments": None if self.segments is None else list(map(id_to_json, self.segments)),
             "query_ids": None if self.query_ids is None else ids_to_json(self.query_ids),
         }
@@ -146,7 +147,7 @@ class Comparison(Report):
         return cls(
             **report
             | {name: read_arrays(written[name]) for name in ARRAYS}
-            | {name: _table_from_json(written[name]) for name in TABLES}
+            | {name: _rows_from_json(written[name]) for name in ("rows", "means")}
             | {
                 "segments": None if segments is None else list(map(id_from_json, segments)),
                 "segment": read_arrays(segment, np.intp),
@@ -227,8 +228,7 @@ class Comparison(Report):
         """
         if self.baseline is None:
             raise ValueError("outcomes requires a baseline: call compare with baseline=.")
-        is_of_sums = self.per_query is None
-        if self.is_weighted and (is_of_sums or are_unequal(self.weights)):
+        if self.is_weighted and (self.per_query is None or are_unequal(self.weights)):
             raise ValueError("outcomes requires equal weights: evaluate without sample_weight.")
         max_loss, rows = CHECK_MAX_LOSS(max_loss), self.rows
         n_units = rows.get("n_clusters", rows["n_defined"])
@@ -236,9 +236,8 @@ class Comparison(Report):
             rows["difference"], rows["standard_error"], n_units, self.level, max_loss
         )
         judged["n_needed"] = judged["n_needed"] * (rows["n_defined"] / np.maximum(n_units, 1))
-        return {
-            name: rows[name] for name in ("segment", "system", "measure", "difference")
-        } | judged
+        names = ("segment", "system", "measure", "difference")
+        return {name: rows[name] for name in names} | judged
 
     def summary(self) -> pandas.DataFrame:
         """Tabulate the means of all systems, best system first; see `Leaderboard.to_frame`."""
@@ -277,26 +276,37 @@ class Comparison(Report):
             parts.append(part | dict(zip(("rank_low", "rank_high"), ranks, strict=True)))
             results = _group_others(beats, is_best, list(place))
             leads.append(
-                sentences.Lead(heading_of(*key), part["system"][is_best].tolist(), best, results)
+                text.Lead(heading_of(*key), part["system"][is_best].tolist(), best, results)
             )
-        rows, n_segments = concatenate(parts), len(self.segments or [None])
-        headings = [lead.heading for lead in leads]
+        if self.test is None:
+            note = "* best; not tested."
+        elif baseline is None:
+            note = (
+                "* best; letters: systems it significantly outperforms; rank: those that the tests "
+                "do not exclude."
+            )
+        else:
+            note = (
+                f"* best; {BETTER} significantly better than the baseline {baseline}; "
+                f"{WORSE} baseline significantly better."
+            )
+        n_segments, (missing, judged) = len(self.segments or [None]), self._list_caveats()
         indices = [self.systems.index(name) for name in place]
         return Leaderboard(
-            rows,
+            concatenate(parts),
             letters,
             baseline,
-            " ".join([_explain_marks(self), *self._describe_missing_values()]),
-            " ".join([sentences.verdict(leads, n_segments), *self._list_caveats()]),
+            " ".join([note, *missing]),
+            " ".join([text.verdict(leads, n_segments), *missing, *judged]),
             {
                 name: shares[indices].tolist()
                 for name, shares in (self.judged or {}).items()
-                if name not in headings
+                if name not in {lead.heading for lead in leads}
             },
         )
 
-    def _shown(self) -> dict[str, list[Any]]:
-        rows = self._rank_rows()
+    def _shown(self, ranked_rows: Rows | None = None) -> dict[str, list[Any]]:
+        rows = self._rank_rows() if ranked_rows is None else ranked_rows
         is_hidden = {
             "ci_method": True,
             "baseline": self.baseline is not None,
@@ -320,7 +330,8 @@ class Comparison(Report):
         Significant differences come first. Each sentence begins with the system that has the higher
         mean. The last sentences report different shares of judged documents and missing results.
         """
-        return [*(text for _, text in self._describe_rows()), *self._list_caveats()]
+        missing, judged = self._list_caveats()
+        return [*(sentence for _, sentence in self._describe_rows()), *missing, *judged]
 
     def __repr__(self) -> str:
         systems = ", ".join(self.systems)
@@ -342,12 +353,9 @@ class Comparison(Report):
         Systems with equal means are in the order of their names. The first segment decides.
         """
         first, *_ = group_rows(self.means, *HEADING).values()
-        rows = list_rows(select_rows(self.means, first))
-        means = {
-            row["system"]: math.inf if math.isnan(row["mean"]) else -row["mean"] for row in rows
-        }
-        names = sorted(means, key=lambda name: (means[name], name))
-        return {name: place for place, name in enumerate(names)}
+        names, means = self.means["system"][first], self.means["mean"][first]
+        order = np.lexsort([names.astype(str), -means])  # nan is last
+        return {name: place for place, name in enumerate(names[order].tolist())}
 
     def _rank_rows(self, *, in_text: bool = False) -> Rows:
         """Return the rows of each measure in leaderboard order, and their ``heading``.
@@ -356,28 +364,25 @@ class Comparison(Report):
         In text, significant differences come first.
         """
         place, rows = self._order_systems(), self.rows
-        group = np.empty(len(rows["system"]), dtype=np.intp)
-        headings: list[str] = []
-        for key, positions in group_rows(rows, *HEADING).items():
-            group[positions] = len(headings)
-            headings.append(heading_of(*key))
-        rows = rows | {"heading": object_array([headings[i] for i in group])}
+        group, headings = np.empty_like(rows["n_queries"]), np.empty_like(rows["measure"])
+        for i, (key, positions) in enumerate(group_rows(rows, *HEADING).items()):
+            group[positions] = i
+            headings[positions] = heading_of(*key)
+        rows = rows | {"heading": headings}
+        places = np.array([[place[name] for name in rows[key]] for key in PAIR])
         if in_text or self.baseline is None:
-            system, baseline = (np.array([place[name] for name in rows[key]]) for key in PAIR)
             is_tie = are_equal(rows["mean"], rows["baseline_mean"]) | np.isnan(rows["difference"])
-            is_worse = np.where(is_tie, system > baseline, rows["difference"] < 0)
-            rows = swap_systems(rows, is_worse)
-        keys: list[Any] = [[place[name] for name in rows[key]] for key in PAIR[::-1]]
-        if in_text:
-            keys.append(~rows["is_significant"])
-        return select_rows(rows, np.lexsort([*keys, group]))
+            is_worse = np.where(is_tie, places[0] > places[1], rows["difference"] < 0)
+            rows, places = swap_systems(rows, is_worse), np.where(is_worse, places[::-1], places)
+        is_late = in_text & ~rows["is_significant"]
+        return select_rows(rows, np.lexsort([*places[::-1], is_late, group]))
 
     def _describe_rows(self) -> list[tuple[dict[str, Any], str]]:
         """Return pairs (row, sentence); significant rows of each measure come first."""
         level, is_tested = self.level, self.test is not None
         corrections = {name: self._describe_correction(name) for name in self.measures}
         return [
-            (row, sentences.describe_pair(row, level, corrections[row["measure"]], is_tested))
+            (row, text.describe_pair(row, level, corrections[row["measure"]], is_tested))
             for row in list_rows(self._rank_rows(in_text=True))
         ]
 
@@ -400,30 +405,22 @@ class Comparison(Report):
             return "no test"
         return TESTS[self.test].words + self._describe_correction(self.measures[0])
 
-    def _list_caveats(self) -> list[str]:
-        """Report systems that lack values, different shares of judged documents, and empty results."""
-        judged = sentences.describe_caveats(
-            self.systems,
-            self.judged or {},
-            self.n_unanswered or (),
-            self.n_queries,
-        )
-        return [*self._describe_missing_values(), *judged]
-
-    def _describe_missing_values(self) -> list[str]:
-        """Report the systems without a value for some queries of other systems."""
+    def _list_caveats(self) -> tuple[list[str], list[str]]:
+        """Report systems that lack values; report different shares of judged documents."""
         lacking = select_rows(self.means, self.means["lacks_values"])
-        return [
-            sentences.describe_lacking(heading_of(*key), lacking["system"][positions].tolist())
+        missing = [
+            text.describe_lacking(heading_of(*key), lacking["system"][positions].tolist())
             for key, positions in group_rows(lacking, *HEADING).items()
         ]
+        judged, n_unanswered = self.judged or {}, self.n_unanswered or ()
+        return missing, text.describe_caveats(self.systems, judged, n_unanswered, self.n_queries)
 
     def _describe_size(self) -> str:
         """Return the numbers of queries, clusters and segments as text."""
-        text = sentences.count_queries(self.n_queries, self.n_clusters)
-        if self.segments is not None:
-            text += f" in {counted(len(self.segments), 'segment', 'segments')}"
-        return text
+        queries, segments = text.count_queries(self.n_queries, self.n_clusters), self.segments
+        return (
+            f"{queries} in {counted(len(segments), 'segment', 'segments')}" if segments else queries
+        )
 
 
 def _create_frame(rows: Rows, names: list[str]) -> pandas.DataFrame:
@@ -432,12 +429,8 @@ def _create_frame(rows: Rows, names: list[str]) -> pandas.DataFrame:
     return tables.frame({name: rows[name].tolist() for name in names if not is_hidden.get(name)})
 
 
-def _table_to_json(rows: Rows) -> dict[str, Any]:
-    return write_arrays(rows) | {"segment": list(map(id_to_json, rows["segment"]))}
-
-
-def _table_from_json(written: dict[str, Any]) -> Rows:
-    """Convert the result of `_table_to_json`; None in a column of numbers becomes nan."""
+def _rows_from_json(written: dict[str, Any]) -> Rows:
+    """Convert columns in JSON to arrays; None in a column of numbers becomes nan."""
     columns = {
         name: object_array(cells)
         if isinstance(cells[0], str)
@@ -501,10 +494,14 @@ class Leaderboard(Table):
         columns: list[tuple[str, list[Any]]] = []
         for key, positions in group_rows(self.rows, *HEADING).items():
             rows = list_rows(select_rows(self.rows, positions))
-            intervals = [Interval(row["ci_low"], row["ci_high"]) for row in rows]
             means = [
-                Marked(row["mean"], row["is_best"], row["mark"], interval)
-                for row, interval in zip(rows, intervals, strict=True)
+                Marked(
+                    row["mean"],
+                    row["is_best"],
+                    row["mark"],
+                    Interval(row["ci_low"], row["ci_high"]),
+                )
+                for row in rows
             ]
             columns.append((heading_of(*key), means))
             if not math.isnan(rows[0]["rank_low"]):
@@ -554,20 +551,6 @@ def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> d
         phrase: [order[i] for i in np.flatnonzero(~is_best & (result == phrase))]
         for phrase in RESULTS
     }
-
-
-def _explain_marks(comparison: Comparison) -> str:
-    if comparison.test is None:
-        return "* best; not tested."
-    if comparison.baseline is None:
-        return (
-            "* best; letters: systems it significantly outperforms; rank: those that the tests do not "
-            "exclude."
-        )
-    return (
-        f"* best; {BETTER} significantly better than the baseline {comparison.baseline}; "
-        f"{WORSE} baseline significantly better."
-    )
 
 
 def describe_outcomes(outcomes: Rows) -> list[str]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded.writing import sentences, text
-from skgraded.writing.columns import group_rows, select_rows
+from skgraded.writing import text
 from skgraded.writing.pages import MAX_QUERIES, PageTable, forest, render
+from skgraded.writing.tables import group_rows, select_rows
 from skgraded.writing.text import Marked
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def render_comparison(comparison: Comparison, title: str | None) -> str:
                 forest(heading, select_rows(rows, positions), board.letters, is_tested)
                 for (heading,), positions in group_rows(rows, "heading").items()
             ],
-            "summary": PageTable.of(comparison._shown(), caption),
+            "summary": PageTable.of(comparison._shown(rows), caption),
             "n_queries": comparison.n_queries,
             "kept": f"those with the largest differences by {comparison.measures[0]}",
             "data": data,
@@ -94,7 +94,7 @@ def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[
     shown = []
     for heading, pairs in groups.items():
         rows, texts = zip(*pairs, strict=True)
-        outcome = sentences.count_significant(rows, comparison.test is not None)
+        outcome = text.count_significant(rows, comparison.test is not None)
         title = f"{heading}: {outcome}"
         shown.append((title, list(texts[:MAX_SENTENCES]), list(texts[MAX_SENTENCES:])))
     return shown

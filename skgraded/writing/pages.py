@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skgraded._input.libraries import versions
-from skgraded.writing.columns import COLUMNS, join_limits, list_rows, names_in, select_rows
+from skgraded.writing.tables import COLUMNS, join_limits, list_rows, names_in, select_rows
 from skgraded.writing.text import difference_text, format_cells, label, shortened, signed, utf8
 
 MAX_INTERVALS = 24  # maximum number of intervals on one axis

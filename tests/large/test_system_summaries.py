@@ -6,7 +6,7 @@ from large_tables import COLUMNS, mixed, pieces, table
 from small_reports import evaluation, systems
 
 import skgraded as sg
-from skgraded.writing.columns import list_rows
+from skgraded.writing.tables import list_rows
 
 COMPARED = [
     "mean",

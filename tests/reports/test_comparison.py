@@ -16,7 +16,7 @@ from small_reports import columns, compared, ids_of, only_row, systems
 import skgraded as sg
 from skgraded.stats.corrections import adjust, is_significant
 from skgraded.stats.paired_tests import TESTS, PairedTest
-from skgraded.writing.columns import list_rows
+from skgraded.writing.tables import list_rows
 
 
 def evaluation(values, ids=None, weights=None):

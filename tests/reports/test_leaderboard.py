@@ -7,7 +7,7 @@ import pytest
 from small_reports import evaluation, of_values
 
 import skgraded as sg
-from skgraded.writing.columns import list_rows
+from skgraded.writing.tables import list_rows
 
 
 @pytest.fixture(scope="module")

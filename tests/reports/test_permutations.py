@@ -8,7 +8,7 @@ from small_reports import evaluation
 
 import skgraded as sg
 from skgraded.stats.paired_tests import TESTS
-from skgraded.writing.columns import list_rows, swap_systems
+from skgraded.writing.tables import list_rows, swap_systems
 
 WORSE = "on the queries of both significantly worse than"
 RESULTS = [

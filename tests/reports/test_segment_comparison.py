@@ -11,7 +11,7 @@ from small_reports import drawn, of_values, systems
 
 import skgraded as sg
 from skgraded.stats.paired_tests import TESTS
-from skgraded.writing.columns import list_rows
+from skgraded.writing.tables import list_rows
 
 IDS = [f"q{i}" for i in range(60)]
 BY = np.array(["head", "tail", "tail"] * 20)

@@ -20,8 +20,8 @@ from small_reports import (
 
 import skgraded as sg
 from skgraded.writing import text
-from skgraded.writing.columns import list_rows
 from skgraded.writing.pages import PageTable, forest
+from skgraded.writing.tables import list_rows
 
 REPORTS = (  # one report per class
     "Evaluation with unjudged documents",
