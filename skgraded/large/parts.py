@@ -32,11 +32,11 @@ from skgraded._input.progress import Advance, show_nothing
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
 from skgraded._input.tables import convert_library_errors
-from skgraded._input.words import object_array, plain, plain_list
+from skgraded._input.words import object_array, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_negative, accepts_unjudged
-from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
+from skgraded.reports.evaluating import distinct_documents, evaluate_judgments, find_constants
 from skgraded.reports.evaluation import Evaluation, take_queries, with_fields
 from skgraded.reports.summary import Summaries, Summary, labeled, merged_in_order
 
@@ -326,21 +326,9 @@ def _split_error(query: object, *places: str) -> ValueError:
 
 def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np.ndarray:
     """Return the segment of each query; raise a ValueError if a query is in two segments."""
-    row_codes, distinct = query_codes(arrow.as_given(column), name="by")
+    codes, distinct = query_codes(arrow.as_given(column), name="by")
     names = object_array(list(map(as_segment, plain_list(distinct))))
-    query_of_row = layout_of(judgments).query_of_row
-    codes = np.empty(judgments.n_queries, dtype=np.intp)
-    codes[query_of_row] = row_codes
-    differs = codes[query_of_row] != row_codes
-    if differs.any():
-        row = int(differs.argmax())
-        query = query_of_row[row]
-        raise ValueError(
-            f"Column {by!r} (by) contains the segments {names[row_codes[row]]!r} and "
-            f"{names[codes[query]]!r} for query {plain(judgments.query_ids[query])!r}: each query "
-            "must have a single segment."
-        )
-    return names[codes]
+    return names[find_constants(judgments, codes, names, f"Column {by!r} (by)")]
 
 
 def evaluate_items(items: list[Item], job: Job) -> Measured:

@@ -13,7 +13,7 @@ from skgraded._input.door import suggest_arguments
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import check_row_labels, read_named
 from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
+from skgraded._input.words import check_names, plain, refuse_repeated
 from skgraded.judgments import (
     Judgments,
     as_judgments,
@@ -213,25 +213,32 @@ def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
 
 
 def read_clusters(judgments: Judgments, clusters: QueryIds, expected: str = "y_true") -> np.ndarray:
-    """Return the cluster of each query, given the cluster of each row.
-
-    Raise a ValueError if the rows of a query have different clusters.
-    """
+    """Return the cluster of each query, given the cluster of each row."""
     check_labels(judgments, {"clusters": clusters})
     codes, distinct = queries.query_codes(clusters, judgments.n_rows, expected, "clusters")
-    layout = layout_of(judgments)
-    codes = layout.sort_by_query(codes)
-    first = codes[layout.starts[:-1]]
-    differs = codes != np.repeat(first, layout.sizes)
+    return distinct[find_constants(judgments, codes, distinct, "clusters")]
+
+
+def find_constants(
+    judgments: Judgments, codes: np.ndarray, distinct: np.ndarray, name: str
+) -> np.ndarray:
+    """Return the code of each query, given the code of each row and the values of the codes.
+
+    Raise a ValueError if the rows of a query have different codes.
+    """
+    query_of_row = layout_of(judgments).query_of_row
+    of_queries = np.empty(judgments.n_queries, dtype=np.intp)
+    of_queries[query_of_row[::-1]] = codes[::-1]  # the first row of each query is assigned last
+    differs = of_queries[query_of_row] != codes
     if differs.any():
-        i = int(np.argmax(differs))
-        query = int(np.searchsorted(layout.starts, i, side="right")) - 1
+        row = int(np.argmax(differs))
+        query = query_of_row[row]
+        first, other = (plain(distinct[code]) for code in (of_queries[query], codes[row]))
         raise ValueError(
-            "clusters must have one value per query, but the rows of query "
-            f"{plain_list(judgments.query_ids)[query]!r} have the clusters "
-            f"{plain(distinct[first[query]])!r} and {plain(distinct[codes[i]])!r}."
+            f"{name} must have one value per query, but the rows of query "
+            f"{plain(judgments.query_ids[query])!r} have the values {first!r} and {other!r}."
         )
-    return distinct[first]
+    return of_queries
 
 
 def distinct_documents(

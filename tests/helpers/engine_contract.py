@@ -228,7 +228,7 @@ class EngineContract:
         query, rows = first_rows(frame)
         segment = frame.loc[rows, "country"].item()
         frame.loc[rows, "country"] = "xx"
-        message = rf"Column 'country' \(by\) contains .*'xx'.* for query {query}: "
+        message = rf"Column 'country' \(by\) must have .* query {query} have .*'xx'"
         with pytest.raises(ValueError, match=message) as info:
             engine.measured(parts_of(frame, partitioning), partitioning, by="country")
         assert repr(segment) in str(info.value)

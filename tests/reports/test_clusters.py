@@ -112,7 +112,7 @@ def test_evaluate_reads_the_cluster_of_each_row():
     data = {"y": y, "s": s, "t": s, "qid": qid, "topic": topic}
     for part in sg.evaluate("y", ["s", "t"], qid="qid", clusters="topic", data=data).values():
         assert part.clusters.tolist() == ["x", "y", "x"]
-    with pytest.raises(ValueError, match="query 'b' have the clusters 'y' and 'x'"):
+    with pytest.raises(ValueError, match="query 'b' have the values 'y' and 'x'"):
         sg.evaluate(y, s, qid=qid, clusters=["x", "x", "y", "x", "x", "x"])
     with pytest.raises(ValueError, match="clusters has 5 rows, but y_true has 6"):
         sg.evaluate(y, s, qid=qid, clusters=topic[:5])
