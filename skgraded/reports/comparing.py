@@ -265,10 +265,17 @@ def _compare_evaluations(
     if paired.cluster is not None and test is not None and not TESTS[test].accepts_clusters:
         others = [name for name, entry in TESTS.items() if entry.accepts_clusters]
         raise ValueError(f"test={test!r} does not support clusters: use one of {others}.")
-    parts, codes = {None: paired}, None
+    parts, segment = {None: paired}, None
     if by is not None:
-        segments, codes = _number_segments(evaluations, by, paired.first)
-        parts = {name: paired.take(np.flatnonzero(codes == i)) for i, name in enumerate(segments)}
+        # An array `by` has the query order of the first system.
+        ids, place = next(iter(evaluations.values())).query_ids, np.argsort(paired.first)
+        segments = segments_of(ids, by, are_compared=True)
+        queries = {name: np.sort(place[positions]) for name, positions in segments}
+        names = sorted(queries, key=lambda name: queries[name][0])
+        parts = {name: paired.take(queries[name]) for name in names}
+        segment = np.empty_like(place)
+        for i, name in enumerate(names):
+            segment[queries[name]] = i
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
     return compare_parts(
         parts,
@@ -282,26 +289,10 @@ def _compare_evaluations(
         query_ids=paired.query_ids,
         per_query=paired.per_query,
         weights=paired.weights,
-        segment=codes,
+        segment=segment,
         judged=mean_judged(list(evaluations.values())) or None,
         n_unanswered=n_unanswered if any(n_unanswered) else None,
     )
-
-
-def _number_segments(
-    evaluations: Mapping[str, Evaluation], by: ArrayLike | Mapping[Any, Any], first: np.ndarray
-) -> tuple[list[Any], np.ndarray]:
-    """Return the segments in order of first appearance, and the number of each query's segment.
-
-    An array `by` has the query order of the first system; `first` contains positions in that order.
-    """
-    ids = next(iter(evaluations.values())).query_ids
-    names, positions = zip(*segments_of(ids, by, are_compared=True), strict=True)
-    codes = np.empty(len(ids), dtype=np.intp)
-    for i, of_segment in enumerate(positions):
-        codes[of_segment] = i
-    order = np.argsort(np.unique(codes[first], return_index=True)[1])
-    return [names[i] for i in order], np.argsort(order)[codes[first]]
 
 
 def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
@@ -354,8 +345,11 @@ def compare_parts(
             for segment in parts
         ],
     )
+    families = [np.arange(len(keys["measure"]))]  # positions of the tests in each family
+    if settings.family == "measure":
+        families = [np.flatnonzero(keys["measure"] == name) for name in measures]
     if not settings.n_resamples:
-        n_tests = max(map(len, group_tests(keys, settings.family)))
+        n_tests = max(map(len, families))
         n_resamples = enough_resamples(n_tests, settings.level, settings.correction)
         settings = settings._replace(n_resamples=n_resamples)
     samples = [
@@ -381,7 +375,7 @@ def compare_parts(
         correction=settings.correction,
         family=settings.family,
         level=settings.level,
-        rows=compare_rows(keys, sizes, samples, p, settings, n_clusters is not None),
+        rows=compare_rows(keys, sizes, samples, p, families, settings, n_clusters is not None),
         n_resamples=settings.n_resamples if draws else None,
         seed=int(settings.rng) if draws and isinstance(settings.rng, (int, np.integer)) else None,
         means=_arrange(MEANS, means),
@@ -395,7 +389,10 @@ def _arrange(names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Rows:
     """Convert rows to a table of columns."""
     columns = zip(names, zip(*rows, strict=True), strict=True)
     return {
-        name: object_array(cells) if name in KEYS else np.array(cells) for name, cells in columns
+        name: object_array(cells)
+        if name == "segment"
+        else np.array(cells, dtype=object if name in KEYS else None)
+        for name, cells in columns
     }
 
 
@@ -419,27 +416,22 @@ def _test_samples(
     return p
 
 
-def group_tests(rows: Rows, family: str) -> list[np.ndarray]:
-    """Return the positions of the rows in each family of tests."""
-    if family == "all":
-        return [np.arange(len(rows["measure"]))]
-    return [np.flatnonzero(rows["measure"] == name) for name in dict.fromkeys(rows["measure"])]
-
-
 def compare_rows(
     keys: Rows,
     sizes: Mapping[Any, int],
     samples: Sequence[PairedSample],
     p: np.ndarray,
+    families: Sequence[np.ndarray],
     settings: Settings,
-    has_clusters: bool = False,
+    has_clusters: bool,
 ) -> Rows:
     """Return the rows of a comparison; `compare` and `Comparison` describe the columns.
 
-    `sizes` contains the number of all queries in each segment. Each row has a sample and a p-value,
-    which is nan without a test.
+    `sizes` contains the number of all queries in each segment, and `families` the positions of the
+    tests that one correction covers. Each row has a sample and a p-value, which is nan without a
+    test.
     """
-    _, test, correction, family, level, n_resamples, _ = settings
+    test, correction, level = settings.test, settings.correction, settings.level
     sample: Any = {
         name: np.array([getattr(row, name) for row in samples])
         for name in PairedSample._fields[:-2]
@@ -449,25 +441,24 @@ def compare_rows(
     estimates: Any = MeanEstimate(*fields)
     n, n_units = estimates.n, estimates.n_units
     p_adjusted, levels = p.copy(), np.full(len(n), level)
-    for tests in group_tests(keys, family):
+    for tests in families:
         p_adjusted[tests] = corrections.adjust(p[tests], correction)
         levels[tests] = corrections.level_of_each(p_adjusted[tests], level, correction)
     significant = is_significant(p_adjusted, level)
     ci_low, ci_high = widen_to_zero(t_limits(estimates, levels), p_adjusted, level)
     is_constant = (n_units > 1) & are_identical(estimates)
     with np.errstate(all="ignore"):
-        effect_size = estimates.mean / sample["deviation"]
-        effect_size = np.where(sample["deviation"] == 0, np.nan, effect_size)
+        deviation = np.where(sample["deviation"] == 0, np.nan, sample["deviation"])
         difference = np.where((n > 0) & (ties == n), 0.0, mean - baseline_mean)
     min_detectable, is_bound = np.full(len(n), np.nan), np.zeros(len(n), dtype=bool)
     has_winner = significant & (difference != 0)
     if test is not None:
-        n_differing, deviation = sample["n_differing"], sample["unit_deviation"]
-        smallest, are_limits = smallest_p_values(test, n_units, n_differing, n_resamples)
+        n_differing, unit_deviation = sample["n_differing"], sample["unit_deviation"]
+        smallest, are_limits = smallest_p_values(test, n_units, n_differing, settings.n_resamples)
         is_bound = are_limits & ~(p > smallest * (1 + 1e-9))
-        can_detect = (deviation > 0) & is_significant(smallest, levels)
+        can_detect = (unit_deviation > 0) & is_significant(smallest, levels)
         effect = detectable_effect(n_units, t_reach(n_units, levels))
-        detectable = effect * deviation / np.sqrt(TESTS[test].efficiency)
+        detectable = effect * unit_deviation / np.sqrt(TESTS[test].efficiency)
         min_detectable = np.where(can_detect, detectable, np.nan)
         if (statistic := TESTS[test].statistic) is not None:
             for i in np.flatnonzero(has_winner).tolist():
@@ -488,7 +479,7 @@ def compare_rows(
         "n_defined": n,
         **({"n_clusters": n_units} if has_clusters else {}),
         **{name: sample[name] for name in ("wins", "ties", "losses", "n_undefined")},
-        "effect_size": np.where((n > 1) & (ties == n), 0.0, effect_size),
+        "effect_size": np.where((n > 1) & (ties == n), 0.0, estimates.mean / deviation),
         "min_detectable": min_detectable,
         "baseline": keys["baseline"],
         "baseline_mean": baseline_mean,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,8 +66,9 @@ def _describe_comparison(comparison: Comparison) -> str:
     """Describe the comparison and its test in the text below the title."""
     against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
     weighted = ", weighted" if comparison.is_weighted else ""
-    procedure = comparison._describe_procedure()
-    lead = f"{against}. {comparison._describe_size()}{weighted}; {procedure}."
+    lead = (
+        f"{against}. {comparison._describe_size()}{weighted}; {comparison._describe_procedure()}."
+    )
     if comparison.n_resamples is not None:
         seed = "" if comparison.seed is None else f", seed {comparison.seed}"
         lead += f" {comparison.n_resamples:,} resamples{seed}."
@@ -82,20 +84,17 @@ def _tabulate_leaderboard(board: Leaderboard) -> PageTable:
     for heading, values in board.columns():
         kind = {str: "text", Marked: "mean"}.get(type(values[0]), "value")
         columns.append(("Rank" if kind == "text" else heading, kind))
-        cells.append(values)
-    return PageTable.of_cells(columns, cells, board.note.replace("* best", "Means; bold: best"))
+        cells.append(text.format_cells(values, kind))
+    note = board.note.replace("* best", "Means; bold: best")
+    return PageTable(note, columns, list(zip(*cells, strict=True)))
 
 
 def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
     """Return a title, visible sentences and collapsed sentences for each heading."""
-    groups: dict[str, list[tuple[dict[str, Any], str]]] = {}
-    for row, sentence in comparison._describe_rows():
-        groups.setdefault(row["heading"], []).append((row, sentence))
     shown = []
-    for heading, pairs in groups.items():
+    for heading, pairs in groupby(comparison._describe_rows(), lambda pair: pair[0]["heading"]):
         rows, texts = zip(*pairs, strict=True)
-        outcome = text.count_significant(rows, comparison.test is not None)
-        title = f"{heading}: {outcome}"
+        title = f"{heading}: {text.count_significant(rows, comparison.test is not None)}"
         shown.append((title, list(texts[:MAX_SENTENCES]), list(texts[MAX_SENTENCES:])))
     return shown
 
@@ -108,8 +107,7 @@ def _data_of_queries(comparison: Comparison, board: Leaderboard) -> dict[str, An
     order = [comparison.systems.index(name) for name in systems]
     baseline = systems[1] if comparison.baseline is None else comparison.baseline
     # If there are many queries, keep those with the largest differences between systems.
-    n_columns = len(systems) * len(comparison.measures)
-    limit = min(MAX_QUERIES, max(200, MAX_VALUES // n_columns))
+    limit = min(MAX_QUERIES, max(200, MAX_VALUES // (len(systems) * len(comparison.measures))))
     first = comparison.per_query[comparison.measures[0]]
     spread = np.fmax.reduce(first) - np.fmin.reduce(first)
     kept = np.sort(np.argsort(-spread, kind="stable")[:limit])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -51,15 +51,15 @@ class Paired(Samples):
 
     def take(self, queries: np.ndarray) -> Self:
         """Return the queries at these positions."""
-        values, undefined = (
-            {measure: of_systems[:, queries] for measure, of_systems in part.items()}
-            for part in (self.per_query, self.undefined)
+        return replace(
+            self,
+            query_ids=self.query_ids[queries],
+            per_query={name: values[:, queries] for name, values in self.per_query.items()},
+            undefined={name: flags[:, queries] for name, flags in self.undefined.items()},
+            weights=None if self.weights is None else self.weights[queries],
+            cluster=None if self.cluster is None else self.cluster[queries],
+            first=self.first[queries],
         )
-        weights, cluster = (
-            None if part is None else part[queries] for part in (self.weights, self.cluster)
-        )
-        ids, first = self.query_ids[queries], self.first[queries]
-        return type(self)(self.systems, ids, values, undefined, weights, cluster, first)
 
     @property
     def n_queries(self) -> int:
@@ -184,9 +184,8 @@ def _find_common(
 
 def number_clusters(evaluation: Evaluation) -> np.ndarray | None:
     """Return the number of each query's cluster, or None without clusters."""
-    if evaluation.clusters is None:
-        return None
-    return query_codes(evaluation.clusters, name="clusters")[0]
+    clusters = evaluation.clusters
+    return None if clusters is None else query_codes(clusters, name="clusters")[0]
 
 
 def count_clusters(evaluation: Evaluation) -> dict[str, int] | None:
@@ -234,7 +233,5 @@ def are_unequal(weights: np.ndarray | None) -> bool:
     Means of row weights can differ by rounding errors, for example if row weights were divided by
     their mean in each query.
     """
-    if weights is None:
-        return False
-    positive = weights[weights > 0]
+    positive = np.empty(0) if weights is None else weights[weights > 0]
     return len(positive) > 0 and bool(np.ptp(positive) > ROUNDING * positive.max())

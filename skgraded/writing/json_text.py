@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -12,18 +12,14 @@ from skgraded._input.words import object_array, plain
 VERSION = 1  # version of the layout; docs/json.md states when it increases
 
 
-Report = TypeVar("Report")
-
-
 def read_report(
-    text_or_path: str | Path, readers: Mapping[str, Callable[[dict[str, Any]], Report]]
-) -> Report:
+    text_or_path: str | Path, readers: Mapping[str, Callable[[dict[str, Any]], Any]]
+) -> Any:
     """Read a report from a path, or from text that starts with { or is empty.
 
     Every error names the file.
     """
-    start = text_or_path.lstrip()[:1] if isinstance(text_or_path, str) else None
-    is_text = start in ("{", "")
+    is_text = isinstance(text_or_path, str) and text_or_path.lstrip()[:1] in ("{", "")
     text: Any = text_or_path if is_text else Path(text_or_path).read_bytes()
     source = "The JSON" if is_text else f"{text_or_path}: The JSON"
     try:

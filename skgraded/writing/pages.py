@@ -60,15 +60,8 @@ class PageTable(NamedTuple):
         """Create a table from the columns of a frame or a dict that pages include."""
         shown = join_limits({name: table[name] for name in names_in("page", table)})
         columns = [(COLUMNS[name].heading, COLUMNS[name].kind) for name in shown]
-        return cls.of_cells(columns, list(shown.values()), caption)
-
-    @classmethod
-    def of_cells(
-        cls, columns: Sequence[tuple[Any, str]], cells: Sequence[Sequence[Any]], caption: str
-    ) -> Self:
-        """Create a table from pairs (heading, kind) and the cells of each column."""
-        shown = [format_cells(part, kind) for (_, kind), part in zip(columns, cells, strict=True)]
-        return cls(caption, columns, list(zip(*shown, strict=True)))
+        cells = [format_cells(shown[name], COLUMNS[name].kind) for name in shown]
+        return cls(caption, columns, list(zip(*cells, strict=True)))
 
 
 # Charts ------------------------------------------------------------------------------------------
@@ -99,14 +92,12 @@ def forest(
                 "text": difference_text(row),
             }
         )
-    labels = [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks]
-    zero = _percent(0, low, high)
     return {
         "heading": heading,
         "note": note if n_rows > MAX_INTERVALS else "",
         "rows": drawn,
-        "ticks": labels,
-        "zero": zero,
+        "ticks": [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks],
+        "zero": _percent(0, low, high),
     }
 
 

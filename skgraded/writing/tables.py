@@ -256,11 +256,10 @@ def _list_columns(table: Any) -> list[tuple[Any, list[Any]]]:
     """Return the heading and the cells of each column."""
     if isinstance(table, list) and isinstance(table[0], dict):
         return [(name, [row[name] for row in table]) for name in table[0]]
-    if isinstance(table, list):
-        return table
+    columns = table if isinstance(table, list) else table.items()
     return [
         (name, cells.tolist() if hasattr(cells, "tolist") else list(cells))
-        for name, cells in table.items()
+        for name, cells in columns
     ]
 
 

@@ -155,7 +155,7 @@ KINDS: dict[str, Callable[[Any], str]] = {  # of columns of numbers
 }
 
 
-def format_cells(values: Sequence[Any], kind: str) -> Sequence[Any]:
+def format_cells(values: list[Any], kind: str) -> list[Any]:
     """Format the cells of a column of numbers; return the cells of other columns unchanged."""
     if kind not in KINDS:
         return values
