@@ -1,4 +1,4 @@
-"""Evaluation of predictions, query by query: scores with grades, or preferences with preferences."""
+"""Evaluation of scores with grades, and of predicted preferences with true preferences."""
 
 from __future__ import annotations
 
@@ -197,9 +197,9 @@ def evaluate(
 
 
 def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return the names of the systems (None for a single system), and their scores or columns.
+    """Return a list of system names, and a dict of the systems' scores or columns.
 
-    The keys of the scores name the argument in messages.
+    The only name of a single system is None. The keys of the dict name the argument in messages.
     """
     if data is not None and isinstance(y_score, (list, tuple)):
         refuse_repeated(y_score, "y_score")
@@ -222,7 +222,7 @@ def read_clusters(judgments: Judgments, clusters: QueryIds, expected: str = "y_t
 def find_constants(
     judgments: Judgments, codes: np.ndarray, distinct: np.ndarray, name: str
 ) -> np.ndarray:
-    """Return the code of each query, given the code of each row and the values of the codes.
+    """Return the code of each query, given the code of each row and the value of each code.
 
     Raise a ValueError if the rows of a query have different codes.
     """
@@ -248,7 +248,7 @@ def distinct_documents(
     weights: np.ndarray | None,
     duplicates: str,
 ) -> np.ndarray | None:
-    """Return the rows except repeated documents, or None for all rows; see `find_distinct_rows`."""
+    """Return the rows without repeated documents, or None if no document is repeated."""
     layout = layout_of(judgments)
     values = {"y_true": layout.grades} | {
         "y_score" if len(systems) == 1 else f"y_score {name!r}": scores
@@ -265,7 +265,7 @@ def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None =
 
     Return whether a warning was issued.
 
-    These are probably star ratings. Unjudged documents that count as irrelevant have grade 0.
+    Grades from 1 are probably star ratings. Unjudged documents that count as irrelevant have grade 0.
     """
     layout = layout_of(judgments)
     present = layout.counts > 0
@@ -338,7 +338,7 @@ def _by_truth(
     scores: np.ndarray,
     unjudged_documents: str | None,
 ) -> list[tuple[list[Measure], Judgments, np.ndarray]]:
-    """Return (measures, judgments, scores) for measures with and without support for NaN grades."""
+    """Return triples (measures, judgments, scores); measures that accept NaN are separate."""
     if not layout_of(judgments).n_unknown or unjudged_documents is None:
         return [(measures, judgments, scores)]
     accepting = [measure for measure in measures if accepts_unjudged(measure)]
@@ -347,7 +347,7 @@ def _by_truth(
     filled = judgments if has_negative else replace_unjudged(judgments, "irrelevant")[0]
     for measure in others:
         if not (has_negative and accepts_negative(measure)):
-            find_undefined(measure, filled)  # errors raised here refer to rows of the input
+            find_undefined(measure, filled)  # an error in this call names a row of the input
     truth, rows = replace_unjudged(judgments, unjudged_documents)
     kept = scores if rows is None else np.append(scores, -np.inf)[rows]
     parts = [(accepting, judgments, scores), (others, truth, kept)]

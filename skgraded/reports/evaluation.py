@@ -1,4 +1,4 @@
-"""Per-query values of measures: the classes `Evaluation` and `CrossEvaluation`."""
+"""The classes `Evaluation` and `CrossEvaluation`, which contain per-query values of measures."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Evaluation(Report):
     """Per-query values of measures, returned by `evaluate`.
 
     The constructor also accepts lists and Series. The index of a pandas Series must contain the
-    query ids, in any order, unless it is an unnamed RangeIndex or the index of the Series
-    `query_ids`; then, values are in the order of `query_ids`. Means leave out queries whose value is
-    nan. A ValueError is raised if the input is invalid.
+    query ids, in any order. An unnamed RangeIndex, or the same index as that of a Series
+    `query_ids`, means that values are in the order of `query_ids`. Means leave out queries whose
+    value is nan. A ValueError is raised if the input is invalid.
 
     Attributes
     ----------
@@ -253,7 +253,8 @@ class Evaluation(Report):
     def concat(parts: Iterable[Evaluation]) -> Evaluation:
         """Concatenate evaluations of disjoint queries into an evaluation of all rows.
 
-        The parts must have the same measures, and all or none have weights or clusters.
+        The parts must have the same measures. Weights and clusters must each be present in
+        all parts or in none.
 
         Examples
         --------
@@ -272,8 +273,9 @@ class Evaluation(Report):
         ]
         if not parts or any(of_part != settings[0] for of_part in settings):
             raise ValueError(
-                "concat requires at least one part, and all parts must have the same measures, the "
-                "same unjudged_documents, weights or none, and clusters or none."
+                "concat requires at least one part. All parts must have the same measures and the "
+                "same unjudged_documents. Weights and clusters must each be present in all parts or "
+                "in none."
             )
         weights = [part.weights for part in parts if part.weights is not None]
         clusters = [part.clusters for part in parts if part.clusters is not None]
@@ -452,7 +454,10 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 
 def with_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
-    """Return a copy with other fields, which are not checked: all weights of a subset may be 0."""
+    """Return a copy with new values of some fields, which are not checked.
+
+    Therefore, all weights of a subset of the queries may be 0.
+    """
     changed = copy(evaluation)
     vars(changed).update(fields)
     return changed
@@ -462,7 +467,7 @@ FIELDS = ("query_ids", "per_query", "undefined", "weights", "clusters", "judged"
 
 
 def take_queries(evaluation: AnyEvaluation, rows: np.ndarray | slice) -> AnyEvaluation:
-    """Return an Evaluation of the queries at these positions, which must be distinct."""
+    """Return an Evaluation of the queries at the given positions, which must be distinct."""
     fields: dict[str, Any] = {"n_duplicates": 0}
     for name in FIELDS:
         values = getattr(evaluation, name)
@@ -503,7 +508,7 @@ def as_query_ids(ids: Any) -> np.ndarray:
 
 
 def _are_distinct(ids: np.ndarray) -> bool:
-    """Return whether ids are ascending integers or distinct strings; a shortcut for large arrays."""
+    """Return whether ids are ascending integers or distinct strings, which is fast to check."""
     if ids.dtype.kind in "iu":
         return bool((ids[1:] > ids[:-1]).all())
     objects = ids.tolist()
@@ -520,7 +525,7 @@ def in_query_order(
 ) -> Any:
     """Sort a pandas Series by the query ids in its index; return other values unchanged.
 
-    The index of a Series contains query ids unless it is an unnamed RangeIndex, or equal to
+    The index must contain the query ids, unless it is an unnamed RangeIndex or equals
     `row_labels`, the index of the Series from which the query ids were read.
     """
     index = index_of(values)
@@ -550,7 +555,7 @@ def read_field(
     try:
         array: np.ndarray = np.asarray(replace_masked(values), dtype=dtype)
     except (TypeError, ValueError):
-        array = column(values, name)  # raises an error that names the row and the value
+        array = column(values, name)  # this call raises an error that names the row and the value
     if array.shape != query_ids.shape:
         raise ValueError(
             f"{name} must have shape {query_ids.shape}, like query_ids; got {array.shape}."
@@ -606,7 +611,10 @@ def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
 
 
 def judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarray]]:
-    """Return one array of shares per evaluation; all shares are 1 if every document is judged."""
+    """Return the share of judged documents for each query, as one array per evaluation.
+
+    The shares of an evaluation are 1 if all of its documents are judged.
+    """
     known: list[Mapping[str, Any]] = [ev.judged for ev in evaluations if ev.judged is not None]
     return {
         name: [
@@ -629,7 +637,7 @@ def _join_ids(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 class FoldValues(NamedTuple):
-    """Per-query results of all folds, with one element each time a query was in a test fold."""
+    """Per-query results of all folds, with one element for each query in each test fold."""
 
     query: np.ndarray  # position of the query in `query_ids`
     fold: np.ndarray  # the fold in which the query was tested
@@ -676,7 +684,7 @@ class CrossEvaluation(Evaluation):
     estimators: list[Any] | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict; estimators are not written."""
+        """Return the content of `to_json` as a dict, which does not contain the estimators."""
         return {
             **super().to_dict(),
             "fold": write_arrays(self.fold),

@@ -1,4 +1,4 @@
-"""Judges: their agreement on grades and leaderboards, and means that combine people and a judge."""
+"""Agreement of judges on grades and leaderboards, and means that combine people with a judge."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ class JudgeComparison:
         """Tabulate how many documents received each pair of grades.
 
         The pandas.DataFrame has one row per grade of the truth and one column per grade of the
-        judge. There is no table for grades that are not integers, or more than 1,000 different
-        grades.
+        judge. An error is raised if a grade is not an integer, or if there are more than 1,000
+        different grades.
         """
         return self._confusions[choice_validator("judge", self._confusions)(judge)].copy()
 
@@ -338,7 +338,7 @@ def _compare_labels(
 
 
 def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -> list[str]:
-    """Explain which values are nan, given the distinct grades of the shared documents."""
+    """Return a sentence for each statistic that is nan, given the distinct shared grades."""
     fractions, reasons = shared[shared != np.rint(shared)], {}
     if np.isnan(statistics["kappa"]):
         reasons["kappa"] = "all shared documents have the same grade"
@@ -355,9 +355,9 @@ def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -
 
 
 def _describe_scales(grades: Arrays) -> list[str]:
-    """Report that the grades of a judge and of the truth seem to have different scales.
+    """Return a warning if the grades of a judge and of the truth seem to have different scales.
 
-    A judge with a single grade shows no scale.
+    The scale of a judge that gives only one grade is unknown.
     """
     limits = {name: (np.nanmin(values), np.nanmax(values)) for name, values in grades.items()}
     (low, high), (true_low, true_high) = limits.values()
@@ -451,8 +451,8 @@ def _compare_boards(
 
 # Prediction-powered means ------------------------------------------------------------------------
 
-FEW_VALUES = 5  # with fewer distinct human values, variances are too low too often
-FEW_QUERIES = 20  # with fewer human-judged queries, intervals cover the mean too rarely
+FEW_VALUES = 5  # with fewer distinct human values, variances are often too low
+FEW_QUERIES = 20  # with fewer human-judged queries, intervals often miss the mean
 
 
 @dataclass(frozen=True, repr=False)

@@ -179,7 +179,7 @@ def _paired_segments(
 def trend(
     summaries: Iterable[Summary | Summaries], *, season: int | None = None, level: float = LEVEL
 ) -> pandas.DataFrame:
-    r"""Tabulate the means of labeled Summaries with control limits from the days before each day.
+    r"""Tabulate the means of labeled Summaries, with control limits computed from earlier days.
 
     A mean outside the limits differs from the days before by more than the usual variation between
     days. Limits of a day do not change when later days are added.

@@ -1,4 +1,4 @@
-"""Base classes for reports, and the rows, text and page of the means of a report."""
+"""Base classes for reports, and functions that tabulate and describe means."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def describe_means(report: Evaluation | Summary) -> str:
 
 
 def list_numbers(report: Evaluation | Summary) -> dict[str, Any]:
-    """Return the means, with None for nan, and the counts of an Evaluation or a Summary."""
+    """Return the means (None for nan) and the query counts of an Evaluation or a Summary."""
     means = {name: None if mean != mean else mean for name, mean in report.mean().items()}
     return {
         "n_queries": report.n_queries,
@@ -112,8 +112,8 @@ class Table:
         r"""Return the table as LaTeX text.
 
         Tables with more than 40 rows use longtable. The document requires
-        ``\usepackage{booktabs,longtable}``. ``\resizebox{\linewidth}{!}{...}`` of graphicx shrinks a
-        shorter table without a caption.
+        ``\usepackage{booktabs,longtable}``. To shrink a shorter table that has no caption, use
+        ``\resizebox{\linewidth}{!}{...}`` from graphicx.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Table:
         return tables.latex(table, caption=caption, label=label, digits=digits, note=note)
 
     def _legend(self) -> str:
-        """Return the explanation of the marks in the table, or "" if there are none."""
+        """Return an explanation of the marks in the table, or "" if the table has no marks."""
         return ""
 
 
@@ -162,17 +162,17 @@ class Report(Table):
         """Write the report as JSON, with nan as null; `from_json` restores an equal report.
 
         If `path` is None, the text is returned. A TypeError is raised if a query id is not a str,
-        int, float, bool, NumPy date, or tuple of these.
+        int, float, bool, NumPy date, or a tuple of such values.
         """
         report = {**self.to_dict(), "versions": versions()}
         return return_or_write(json.dumps(report, allow_nan=False, separators=(",", ":")), path)
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
-        """Read a report of this class, or of a subclass, from JSON text or a path of a JSON file.
+        """Read a report of this class, or of a subclass, from JSON text or from the path of a JSON file.
 
-        A ValueError that names the file is raised if the text is not JSON of such a report in this
-        version of the layout.
+        If the text is not the JSON of such a report, or if its layout has another version, a
+        ValueError that names the file is raised.
 
         Examples
         --------

@@ -146,7 +146,7 @@ def evaluate_each_run(
     """Evaluate runs one by one; return Evaluations, and a note on missing and unjudged queries.
 
     With missing="skip", each run is evaluated on its own queries. With "raise", a judged query that
-    is missing from a run is an error. `fate` describes what happens to these queries.
+    is missing from a run is an error. In the note, `fate` says what happens to missing queries.
     """
     index = JudgmentIndex(judgments)
     evaluations, notes, is_warned = {}, [], False
@@ -187,7 +187,7 @@ def evaluate_each_run(
         if missing == "raise" and joined.missing.any():
             raise ValueError(notes[-1][1])
         del run, joined, truth  # free the memory of large runs
-    notes.sort(key=itemgetter(0), reverse=True)  # the run with the most missing queries first
+    notes.sort(key=itemgetter(0), reverse=True)  # runs with the most missing queries come first
     return evaluations, shorten_text(" ".join(text for _, text in notes))
 
 
@@ -220,7 +220,7 @@ def _name_runs(runs: Any) -> Mapping[str, Any]:
 
 
 def _load_run(name: str, source: Any, allow_empty: bool) -> Entries:
-    """Read a run from a file, or convert another form; errors name the file or the run."""
+    """Read a run from a file, or convert a run in memory; errors name the file or the run."""
     if isinstance(source, (str, os.PathLike)):
         return read_run_table(source, allow_empty=allow_empty)
     return read_entries(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)

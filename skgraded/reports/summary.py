@@ -1,4 +1,4 @@
-"""The classes `Summary` and `Summaries`: constant-size summaries of any number of queries."""
+"""The classes `Summary` and `Summaries`, whose size does not depend on the number of queries."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ class Mergeable(Report):
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
         """Return the table of `summary`, with the column ``label`` if there are labels.
 
-        With `by`, the first rows (segment None) describe all queries. Merged labels read "a to z".
+        With `by`, the first rows describe all queries, and their segment is None. The label of
+        merged parts contains the first and the last label, as in "Monday to Friday".
         """
         rows = self._rows(level)
         names = list(rows[0])
@@ -100,7 +101,7 @@ class Mergeable(Report):
         return tables.frame(({"label": [label] * len(rows)} if label else {}) | columns)
 
     def _shown(self) -> pandas.DataFrame:
-        """Return the table of `to_frame`, in which the segment of all queries is "", not None."""
+        """Return the table of `to_frame`, with "" instead of None in the rows for all queries."""
         return self.to_frame().fillna(dict.fromkeys(segment_names(self.by), ""))
 
     def _check_by(self, by: Any, name: str) -> None:
@@ -139,7 +140,7 @@ def segment_names(by: str | list[str] | None) -> list[str]:
 
 
 def segment_cells(segment: Any, by: str | list[str] | None) -> dict[str, Any]:
-    """Return the cells of a row that contain its segment: one per name if `by` is a list."""
+    """Return the cells that contain the segment of a table row: one cell for each name in `by`."""
     values = segment if isinstance(by, list) else [segment] if by else []
     return dict(zip(segment_names(by), values, strict=True))
 
@@ -159,7 +160,7 @@ def labeled(report: R, label: str | None) -> R:
 
 
 def merged_parts(first: R, second: R) -> dict[str, Any]:
-    """Return the fields of `Mergeable` for two merged reports."""
+    """Return the fields of `Mergeable` for the report that results from merging two reports."""
     segments: Any = first.segments and dict(first.segments)
     for name, part in (second.segments or {}).items():
         segments[name] = segments[name]._merged_with(part) if name in segments else part
@@ -180,7 +181,7 @@ def merged_in_order(parts: Iterable[R]) -> R:
 class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
-    Returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask`` and ``skgraded.spark``,
+    A Summary is returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask`` and ``skgraded.spark``,
     and by `Summary.of`. Summaries of the same queries are bitwise equal.
 
     Attributes
@@ -320,8 +321,8 @@ class Summary(Mergeable):
     def quantile(self, q: float) -> dict[str, float]:
         """Return a quantile of the per-query values of each measure, keyed by measure name.
 
-        Quantiles, from 0 (lowest value) to 1 (highest value), are as in ``numpy.quantile`` over the
-        queries included in the mean. Weights are ignored. The error is at most 0.001 for values up
+        Quantiles are computed over the queries included in the mean, as in ``numpy.quantile``; 0 is
+        the lowest value, and 1 is the highest. Weights are ignored. The error is at most 0.001 for values up
         to 64, and at most 0.004 % of larger values, such as DCG values.
         """
         q = number_validator("q", 0, 1)(q)
@@ -381,7 +382,7 @@ class Summary(Mergeable):
 
 
 def _unjudged_of(evaluation: Evaluation) -> Fraction:
-    """Return the sum over queries of the share of unjudged documents among the first k."""
+    """Return the sum of the queries' shares of unjudged documents among the first k documents."""
     if evaluation.judged is None:
         return Fraction(0)
     shares = 1 - next(iter(evaluation.judged.values()))
@@ -437,7 +438,7 @@ class Summaries(Mergeable, Samples):
         return iter(self.systems)
 
     def _with_segments(self, name: str) -> Summary:
-        """Return the Summary of a system with the segments, labels and counts of these Summaries."""
+        """Return the Summary of a system with its segments, and with the labels of all systems."""
         segments = (
             None
             if self.segments is None
@@ -537,7 +538,7 @@ class Summaries(Mergeable, Samples):
         ]
 
     def _compare(self, settings: Settings, by: Any = None) -> Comparison:
-        """Compare the systems, or the systems in each segment, using sums and valid settings."""
+        """Compare the systems, overall or within each segment, with settings that are valid."""
         parts: dict[Any, Summaries] = {None: self}
         if by is not None:
             self._check_by(by, "the Summaries")
@@ -570,7 +571,7 @@ class Summaries(Mergeable, Samples):
         return (-self.differences[system, baseline][measure]).sample()
 
     def _estimate_means(self, measure: str) -> list[tuple[str, float, Moments, bool]]:
-        """Return each system, its mean over its own queries, the moments, and `lacks_values`."""
+        """Return the name, mean and moments of each system, and whether it lacks values."""
         moments = {name: part.tallies[measure].moments for name, part in self.systems.items()}
         is_lacking = dict.fromkeys(moments, False)
         for pair, differences in self.differences.items():
@@ -593,15 +594,15 @@ class Summaries(Mergeable, Samples):
 
 
 def systems_of(report: Any) -> dict[Any, Summary]:
-    """Return the Summary of each system, given a Summary, whose key is None, or Summaries."""
+    """Return the Summary of each system; the only key for a single Summary is None."""
     return {None: report} if isinstance(report, Summary) else report.systems
 
 
 def check_summaries(reports: Mapping[str, Any], are_merged: bool = False) -> None:
     """Raise an error unless reports, keyed by name, have the same settings and different labels.
 
-    Reports that are merged must have the same `by`, and all or none must have weights. Otherwise,
-    equal weights are treated like no weights.
+    Reports that are merged must have the same `by`, and either all or none must have weights. In
+    comparisons of periods, equal weights are treated like no weights.
     """
     name_of_label: dict[str, str] = {}
     for name, report in reports.items():

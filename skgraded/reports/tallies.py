@@ -34,9 +34,9 @@ N_KEPT = 20  # number of lowest-scoring queries stored per measure
 class Tally:
     """Summary of the values of one measure.
 
-    `counts` is a histogram of the values included in the mean: the bins that contain values, as in
-    `bins_of`, in ascending order, and the number of values in each bin; its shape is (2, n_bins).
-    `worst` contains pairs (query id, values of all measures), sorted by the value of this measure.
+    `counts` is a histogram of the values included in the mean. Its first row contains the bins
+    from `bins_of` that are not empty, in ascending order, and its second row the number of values
+    in each bin. `worst` contains pairs (query id, values of all measures), sorted by the value of this measure.
     """
 
     moments: Moments
@@ -228,7 +228,7 @@ SUMS = "w", "wv", "ww", "wwv", "wwvv", "wvv"
 
 
 def moments_to_dict(moments: Moments) -> dict[str, Any]:
-    """Convert moments for JSON: exact sums as fractions, infinite extremes as "inf"."""
+    """Convert moments for JSON; sums become texts of fractions, and infinity becomes "inf"."""
     return {
         name: str(value) if name in SUMS or math.isinf(value) else value
         for name, value in vars(moments).items()

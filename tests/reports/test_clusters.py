@@ -168,7 +168,7 @@ def test_what_does_not_support_clusters_is_an_error():
     other = sg.Evaluation(b.query_ids, b.per_query, clusters=b.clusters[::-1])
     with pytest.raises(ValueError, match="have different clusters, such as"):
         sg.compare({"a": a, "b": other})
-    with pytest.raises(ValueError, match="clusters or none"):
+    with pytest.raises(ValueError, match="clusters must each be present in all parts"):
         sg.Evaluation.concat([a.take(np.arange(5)), plain.take(np.arange(6, 9))])
     for call in (
         lambda: sg.Summary.of(a),

@@ -250,7 +250,7 @@ CONCAT = [
             (
                 lambda: [query(1), query(2, sample_weight=[1, 1])],
                 V,
-                "weights or none, and clusters or none",
+                "must each be present in all parts or in none",
             ),
         ]
     )
