@@ -291,33 +291,6 @@ def test_weights_that_differ_by_rounding_are_equal():
         assert only_row(result)["p_value"] == pytest.approx(expected)
 
 
-def test_the_scale_of_the_weights_changes_no_column():
-    weights = np.array([0.25, 1.0, 0.5])
-    expected, *scaled = (
-        columns(
-            sg.compare(
-                {
-                    name: evaluation(values, weights=weights * scale)
-                    for name, values in {"a": [0.5, 1, 0.25], "b": [0.25, 0.25, 0]}.items()
-                },
-                test=None,
-            )
-        )
-        for scale in (1, 1e-50, 1e50)
-    )
-    for result in scaled:
-        for name in ("mean", "difference", "ci_low", "ci_high", "effect_size"):
-            assert result[name] == pytest.approx(expected[name], rel=1e-12)
-
-
-def test_queries_undefined_in_either_system_are_left_out_and_counted():
-    row = only_row(compared([0.5, np.nan, 0.25, 1, 0], [1, 0.5, np.nan, 1, 0.25], test="t"))
-    assert row["n_queries"] == 5 and row["n_defined"] == 3
-    assert row["mean"] == (1 + 1 + 0.25) / 3
-    assert row["baseline_mean"] == (0.5 + 1 + 0) / 3
-    assert row["p_value"] == pytest.approx(stats.ttest_1samp([0.5, 0, 0.25], 0).pvalue)
-
-
 @pytest.mark.parametrize("summarize", [dict, sg.Summaries.of])
 def test_n_queries_counts_all_queries_and_n_defined_those_with_both_values(summarize):
     nan, weights = np.nan, [1, 1, 1, 1, 0]
@@ -335,7 +308,10 @@ def test_n_queries_counts_all_queries_and_n_defined_those_with_both_values(summa
     comparison = sg.compare(summarize(evaluations), test="t")
     table = columns(comparison)
     assert table["n_queries"] == [5, 5] and table["n_defined"] == [4, 2]
+    assert table["mean"] == pytest.approx([(1 + 0.5 + 0 + 1) / 4, (1 + 0.5) / 2])
+    assert table["baseline_mean"] == pytest.approx([(0.5 + 0.25) / 4, (0.5 + 0.75) / 2])
     d = [1 - 0.5, 0.5 - 0.75]  # of RR
+    assert table["p_value"][1] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
     assert table["ci_high"][1] == pytest.approx(
         stats.t.interval(1 - 0.05 / 2, 2 - 1, np.mean(d), stats.sem(d))[1]
     )
@@ -363,11 +339,22 @@ def test_without_a_defined_query_all_numbers_are_nan(test):
     assert test is None or some["p_adjusted"] == some["p_value"]
 
 
-def test_weights_count_in_means_and_intervals():
-    weights = [4, 1, 1, 0, 2, 2]
+def test_weights_count_in_means_and_intervals_at_any_scale():
+    weights = np.array([4, 1, 1, 0, 2, 2])
     a, b = [0.5, 0, 0.25, 1, 0.5, 0.75], [1, 0.5, 0, 0, 0.25, 1]
-    systems = {"a": evaluation(a, weights=weights), "b": evaluation(b, weights=weights)}
-    row = only_row(sg.compare(systems, test=None))
+    rows = [
+        only_row(
+            sg.compare(
+                {
+                    "a": evaluation(a, weights=weights * scale),
+                    "b": evaluation(b, weights=weights * scale),
+                },
+                test=None,
+            )
+        )
+        for scale in (1, 1e-50, 1e50)
+    ]
+    row = rows[0]
     assert row["difference"] == pytest.approx(
         (4 * 0.5 + 1 * 0.5 - 1 * 0.25 - 2 * 0.25 + 2 * 0.25) / 10
     )
@@ -376,6 +363,8 @@ def test_weights_count_in_means_and_intervals():
     plain = only_row(compared(a[:3] + a[4:], b[:3] + b[4:], test=None))
     assert row["ci_low"] != plain["ci_low"]
     assert (row["wins"], row["losses"]) == (plain["wins"], plain["losses"])
+    for name in ("mean", "difference", "ci_low", "ci_high", "effect_size"):
+        assert [other[name] for other in rows] == pytest.approx([row[name]] * 3, rel=1e-12)
 
 
 def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair):

@@ -279,3 +279,30 @@ def test_a_page_has_the_title_the_seed_the_resamples_and_the_versions(three):
     assert f"numpy {np.__version__}" in page
     assert "<title>bm25</title>" in three["a"].to_html(title="bm25")
     assert "<title>Evaluation</title>" in three["a"].to_html()
+
+
+# Ranks -------------------------------------------------------------------------------------------
+
+
+def test_ranks_count_the_significantly_better_and_worse_systems():
+    base = np.random.default_rng(0).uniform(0.2, 0.5, 40)
+    noise = np.random.default_rng(1).normal(0, 0.01, (4, 40))
+    evaluations = of_values(base + 0.2 + noise[0], base + 0.199 + noise[1], base + noise[2],
+                            base - 0.2 + noise[3])  # fmt: skip
+    board = sg.compare(evaluations, test="t").leaderboard()
+    frame = board.to_frame()
+    assert list(frame) == ["system", "measure", "mean", "rank_low", "rank_high"]
+    ranks = {"a": (1, 2), "b": (1, 2), "c": (3, 3), "d": (4, 4)}
+    assert {row.system: (row.rank_low, row.rank_high) for row in frame.itertuples()} == ranks
+    assert frame.equals(sg.compare(evaluations, test="t").summary())
+    assert "1–2" in str(board) and "1–2" in board.to_markdown()
+    assert "1--2" in board.to_latex()
+    assert ">1–2</span></td>" in sg.compare(evaluations, test="t").to_html()
+
+
+@pytest.mark.parametrize("settings", [{"baseline": "a"}, {"test": None}])
+def test_ranks_are_unknown_with_a_baseline_and_without_a_test(settings):
+    evaluations = of_values([0.1, 0.2, 0.3], [0.2, 0.2, 0.4])
+    board = sg.compare(evaluations, **{"test": "t"} | settings).leaderboard()
+    assert board.to_frame()[["rank_low", "rank_high"]].isna().all(axis=None)
+    assert "rank" not in str(board)

@@ -103,12 +103,10 @@ def test_tables_and_pages_name_the_segments(three):
     assert comparison.to_markdown().splitlines()[0].startswith("| segment   | system   | measure")
     assert "segment & system & measure & mean &" in comparison.to_latex()
     board = comparison.leaderboard()
-    assert [heading for heading, _ in board.columns()] == [
-        "NDCNG@10 in head",
-        "NDCNG@10 in tail",
-        "MuAP in head",
-        "MuAP in tail",
-    ]
+    headings = [("NDCNG@10", "head"), ("NDCNG@10", "tail"), ("MuAP", "head"), ("MuAP", "tail")]
+    assert [heading for heading, _ in board.columns()] == [" in ".join(key) for key in headings]
+    keys = comparison.summary()[["measure", "segment", "system"]].values.tolist()
+    assert keys == [[*key, name] for key in headings for name in board.letters]
     page = comparison.to_html(title="By length")
     assert "60 queries in 2 segments" in page and "<h1>By length" in page
     for sentence in comparison.sentences():

@@ -45,13 +45,6 @@ def pages():
     return [report.to_html() for report in (*map(small_report, REPORTS), cross_evaluation())]
 
 
-@pytest.fixture(scope="module")
-def twenty():
-    """All pairs of twenty systems, and their page."""
-    cmp = compared([f"s{i}" for i in range(20)], 30, baseline=None, test="t")
-    return cmp, Page(cmp.to_html())
-
-
 # Every page --------------------------------------------------------------------------------------
 
 
@@ -307,14 +300,11 @@ def test_with_many_queries_those_with_the_largest_differences_are_kept(monkeypat
     assert note in page.text("p")
 
 
-def test_with_many_pairs_the_first_24_are_drawn(twenty):
-    cmp, page = twenty
+def test_with_many_pairs_24_are_drawn_and_twelve_findings_are_visible():
+    cmp = compared([f"s{i}" for i in range(20)], 30, baseline=None, test="t")
+    page = Page(cmp.to_html())
     assert page.text("figcaption").count("The first 24 of 190 pairs are shown.") == 2
     assert page.text("span").count(f"{next(iter(cmp.leaderboard().letters))} − ") >= 19
-
-
-def test_with_many_findings_twelve_are_visible(twenty):
-    _, page = twenty
     counts = re.findall(r"(\w+@?\d*): (\d+) of 190 pairs differ significantly", page.text("h3"))
     assert [measure for measure, _ in counts] == ["NDCNG@10", "MuAP"]
     assert page.text("summary").count("178 more") == 2
