@@ -85,18 +85,12 @@ class Impressions:
             if columns[name] is not None:
                 codes[name], ids[name] = query_codes(columns[name], n, "clicked", name=name)
         rows = cls(clicks, impressions, is_counted, places, int(places.max()) + 1, codes, ids)
-        rows._refuse_other_logs(values, names)
+        if not is_counted:
+            rows._refuse_other_logs(values, names)
         return rows
 
     def _refuse_other_logs(self, values: np.ndarray, names: Mapping[str, str]) -> None:
-        """Raise a ValueError if the rows are neither impressions nor counts of impressions."""
-        if self.is_counted and (self.clicks == self.impressions).all():
-            raise ValueError(
-                "clicked equals n_impressions in every row, so the log lacks the impressions "
-                "without a click: count all impressions with count(*)."
-            )
-        if self.is_counted:
-            return
+        """Raise a ValueError if the rows are not impressions."""
         later, first = find_repeated_keys(combine_codes([*self.codes.values(), self.places]))
         refuse_invalid(
             values,
@@ -131,24 +125,22 @@ class Impressions:
 
     def check_sessions(self, *columns: str) -> None:
         """Raise a ValueError if a session contains two queries, or a value of a column twice."""
-        session, ids = (
-            self.codes["session"],
-            {"position": 1 + np.arange(self.n_positions)} | self.ids,
-        )
-        codes, faults = {"position": self.places} | self.codes, []
+        codes = {"position": self.places} | self.codes
+        values = {"position": 1 + np.arange(self.n_positions)} | self.ids
+        session, faults = codes["session"], []
         if "qid" in codes:
             query = codes["qid"]
             first = query[layout.number_by_appearance(session)[1]][session]
             for row in np.flatnonzero(query != first)[:1]:
-                pair = plain_list(ids["qid"][[first[row], query[row]]])
+                pair = plain_list(values["qid"][[first[row], query[row]]])
                 faults.append((row, f"the queries {pair[0]!r} and {pair[1]!r} (in row {row})"))
         for name in columns:
             for row in find_repeated_keys(combine_codes([session, codes[name]]))[0][:1]:
-                (value,) = plain_list(ids[name][[codes[name][row]]])
+                (value,) = plain_list(values[name][[codes[name][row]]])
                 faults.append((row, f"{name} {value!r} twice (again in row {row})"))
         for row, fault in faults:
             raise ValueError(
-                f"Session {plain_list(ids['session'][[session[row]]])[0]!r} contains {fault}: a "
+                f"Session {plain_list(values['session'][[session[row]]])[0]!r} contains {fault}: a "
                 "session is one list of results of one query, with one row per item."
             )
 
@@ -165,4 +157,9 @@ def _read_counts(n_impressions: ArrayLike, clicks: np.ndarray) -> np.ndarray:
         "integer ≤ n_impressions",
         " Count them with count_if(clicks > 0), not with sum(clicks).",
     )
+    if (clicks == counts).all():
+        raise ValueError(
+            "clicked equals n_impressions in every row, so the log lacks the impressions without a "
+            "click: count all impressions with count(*)."
+        )
     return counts
