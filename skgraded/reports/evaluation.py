@@ -103,7 +103,8 @@ class Evaluation(Report):
     n_duplicates: int = 0
 
     def __post_init__(self) -> None:
-        rows = ids, _ = as_query_ids(self.query_ids), index_of(self.query_ids)
+        ids = as_query_ids(self.query_ids)
+        rows = ids, self.query_ids
         per_query = read_fields(self.per_query, "per_query", *rows)
         masks = {} if self.undefined is None else self.undefined
         undefined = read_fields(masks, "undefined", *rows, bool)
@@ -498,7 +499,15 @@ def as_query_ids(ids: Any) -> np.ndarray:
     is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
     if len(ids) == 0:
         return ids if is_kept else np.empty(0, dtype=object)
-    if is_kept and ids.ndim == 1 and _are_distinct(ids):
+    # Large arrays of ascending integers, or of distinct strings, are checked faster in this way.
+    if is_kept and ids.dtype.kind in "iu" and ids.ndim == 1 and (ids[1:] > ids[:-1]).all():
+        return ids
+    if (
+        is_kept
+        and ids.dtype.kind == "O"
+        and set(map(type, ids)) == {str}
+        and len(set(ids)) == len(ids)
+    ):
         return ids
     codes, distinct = query_codes(ids, name="query_ids")
     if len(distinct) < len(codes):
@@ -507,30 +516,17 @@ def as_query_ids(ids: Any) -> np.ndarray:
     return ids if is_kept else distinct
 
 
-def _are_distinct(ids: np.ndarray) -> bool:
-    """Return whether ids are ascending integers or distinct strings, which is fast to check."""
-    if ids.dtype.kind in "iu":
-        return bool((ids[1:] > ids[:-1]).all())
-    objects = ids.tolist()
-    return set(map(type, objects)) == {str} and len(set(objects)) == len(objects)
-
-
-def index_of(values: Any) -> Any:
-    """Return the index of a pandas Series, or None for other values."""
-    return values.index if hasattr(values, "iloc") else None
-
-
-def in_query_order(
-    values: Any, name: str, query_ids: np.ndarray, row_labels: pandas.Index | None = None
-) -> Any:
+def in_query_order(values: Any, name: str, query_ids: np.ndarray, source: Any = None) -> Any:
     """Sort a pandas Series by the query ids in its index; return other values unchanged.
 
-    The index must contain the query ids, unless it is an unnamed RangeIndex or equals
-    `row_labels`, the index of the Series from which the query ids were read.
+    The index must contain the query ids, unless it is an unnamed RangeIndex or equals the index of
+    `source`, the Series from which the query ids were read.
     """
-    index = index_of(values)
-    is_default = index is None or type(index).__name__ == "RangeIndex" and index.name is None
-    if is_default or row_labels is not None and index.equals(row_labels):
+    if not hasattr(values, "iloc"):
+        return values
+    index = values.index
+    is_default = type(index).__name__ == "RangeIndex" and index.name is None
+    if is_default or hasattr(source, "iloc") and index.equals(source.index):
         return values
     advice = "If its values are in the order of query_ids, pass its array, series.to_numpy()."
     if not index.is_unique:
@@ -547,11 +543,11 @@ def read_field(
     values: ArrayLike,
     name: str,
     query_ids: np.ndarray,
-    row_labels: pandas.Index | None = None,
+    source: Any = None,
     dtype: type = float,
 ) -> np.ndarray:
     """Convert values to an array in the order of the queries; numbers must be finite or nan."""
-    values = in_query_order(values, name, query_ids, row_labels)
+    values = in_query_order(values, name, query_ids, source)
     try:
         array: np.ndarray = np.asarray(replace_masked(values), dtype=dtype)
     except (TypeError, ValueError):
@@ -576,7 +572,7 @@ def read_fields(
     fields: Mapping[str, ArrayLike],
     name: str,
     query_ids: np.ndarray,
-    row_labels: pandas.Index | None,
+    source: Any,
     dtype: type = float,
 ) -> dict[str, np.ndarray]:
     """Convert each value of a dict with `read_field`."""
@@ -586,7 +582,7 @@ def read_fields(
             f"got {type(fields).__name__}."
         )
     return {
-        key: read_field(values, f"{name}[{key!r}]", query_ids, row_labels, dtype)
+        key: read_field(values, f"{name}[{key!r}]", query_ids, source, dtype)
         for key, values in fields.items()
     }
 

@@ -619,19 +619,18 @@ def plan_judgments(
     """
     level = CHECK_LEVEL(level)
     half_width = number_validator("half_width", 0, above=True)(half_width)
-    rows = []
-    for name, sample in _samples({"pilot_human": pilot_human, "pilot_judge": pilot_judge}).items():
-        alone, with_judge = estimators.queries_needed(*sample, half_width, level)
-        rows.append(
-            {
-                "measure": name,
-                "half_width": half_width,
-                "n_human_alone": alone,
-                "n_human_with_judge": with_judge,
-                "n_queries": len(pilot_judge.query_ids),
-            }
-        )
-    plan = tables.frame(rows)
+    samples = _samples({"pilot_human": pilot_human, "pilot_judge": pilot_judge})
+    needed = [estimators.queries_needed(*sample, half_width, level) for sample in samples.values()]
+    alone, with_judge = zip(*needed, strict=True)
+    plan = tables.frame(
+        {
+            "measure": list(samples),
+            "half_width": half_width,
+            "n_human_alone": alone,
+            "n_human_with_judge": with_judge,
+            "n_queries": len(pilot_judge.query_ids),
+        }
+    )
     out_of_reach = plan["measure"][plan["n_human_alone"].isna()].tolist()
     if out_of_reach:
         warn_user(

@@ -297,34 +297,33 @@ def _chart(
     sizes = np.array([part.n_queries for part in parts])
     counts = np.array([part.n_undefined[measure] for part in parts])
     shares = np.divide(counts, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
-    center, lower, upper = prediction_limits(means, seasons, WIDTH * errors).T
+    limits = prediction_limits(means, seasons, WIDTH * errors)
     share_limits = prediction_limits(shares, seasons, share_errors(counts, sizes)).clip(0, 1)
-    _, share_lower, share_upper = share_limits.T
-    size_limits = prediction_limits(sizes.astype(float), seasons, WIDTH * np.sqrt(sizes))
-    _, size_lower, size_upper = size_limits.clip(0).T
+    size_limits = prediction_limits(sizes.astype(float), seasons, WIDTH * np.sqrt(sizes)).clip(0)
     return {
         "mean": means,
         "ci_low": intervals[:, 0],
         "ci_high": intervals[:, 1],
         "n_queries": sizes,
         "n_defined": np.array([part.n for part in moments]),
-        "center": center,
-        "lower": lower,
-        "upper": upper,
-        "is_outside": _are_outside(means, lower, upper),
-        "too_few": np.isnan(center),
+        "center": limits[:, 0],
+        **_compare_with_limits("", means, limits),
+        "too_few": np.isnan(limits[:, 0]),
         "undefined": shares,
-        "undefined_lower": share_lower,
-        "undefined_upper": share_upper,
-        "undefined_is_outside": _are_outside(shares, share_lower, share_upper),
-        "n_queries_lower": size_lower,
-        "n_queries_upper": size_upper,
-        "n_queries_is_outside": _are_outside(sizes, size_lower, size_upper),
+        **_compare_with_limits("undefined_", shares, share_limits),
+        **_compare_with_limits("n_queries_", sizes, size_limits),
     }
 
 
-def _are_outside(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return which values are outside their limits by more than rounding errors."""
+def _compare_with_limits(
+    prefix: str, values: np.ndarray, limits: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return columns with the limits, and with whether a value is outside of them.
+
+    Values that exceed a limit only by rounding errors are inside.
+    """
+    _, lower, upper = limits.T
     is_within = (lower <= values) & (values <= upper) | np.isnan(lower + values)
     size = np.maximum(np.abs(lower), np.abs(upper))
-    return ~(is_within | are_equal(values, lower, size) | are_equal(values, upper, size))
+    is_within |= are_equal(values, lower, size) | are_equal(values, upper, size)
+    return {f"{prefix}lower": lower, f"{prefix}upper": upper, f"{prefix}is_outside": ~is_within}
