@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds, average_weights, group_by_query, read_group_sizes
 from skgraded._input.tables import UNLABELLED, Labels, check_row_labels
-from skgraded._input.user_warnings import warn_user
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 

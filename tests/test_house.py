@@ -243,7 +243,7 @@ def test_no_two_functions_or_classes_share_a_name():
 # Warnings point at the line of the user -----------------------------------------------------------
 
 # Files that may read stack frames
-FRAMES = ("_input/user_warnings.py", "boosting/frames.py")
+FRAMES = ("_input/messages.py", "boosting/frames.py")
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_one_function_finds_the_line_of_a_warning(pattern, allowed):
         if re.search(pattern, path.read_text(encoding="utf-8"))
         and not path.as_posix().endswith(allowed)
     ]
-    assert not wrong, "call warn_user of _input/user_warnings.py"
+    assert not wrong, "call warn_user of _input/messages.py"
 
 
 # Help is in the source ---------------------------------------------------------------------------

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
+from skgraded._input.door import object_array
 from skgraded._input.queries import make_missing_id_error, refuse_inexact
 from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
-from skgraded._input.words import object_array
 from skgraded._kernels.strings import copy_texts, hash_texts
 
 if TYPE_CHECKING:

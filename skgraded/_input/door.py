@@ -8,7 +8,7 @@ name of a row.
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.libraries import refuse_data_set
-from skgraded._input.words import is_missing, object_array, suggest_name
+from skgraded._input.messages import suggest_name
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -97,6 +97,43 @@ def place_errors(place: str | None) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         raise (error if place is None else add_place(error, place)) from None
+
+
+# Single values -----------------------------------------------------------------------------------
+
+
+def is_missing(value: object) -> bool:
+    """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple with a missing value."""
+    if isinstance(value, (str, int)):  # fast path
+        return False
+    if isinstance(value, tuple):
+        return any(map(is_missing, value))
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (numbers.Number, np.generic)) and bool(value != value)
+
+
+def is_empty(value: object) -> bool:
+    """Return whether an id or a number is missing or an empty string."""
+    return is_missing(value) or isinstance(value, str) and not value
+
+
+def plain(value: Any) -> Any:
+    """Convert a NumPy number to a Python number for messages; dates are returned unchanged."""
+    is_number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
+    return value.item() if is_number else value
+
+
+def plain_list(values: np.ndarray) -> list[Any]:
+    """Convert an array to a list of Python values; dates remain NumPy values with their unit."""
+    return list(values) if values.dtype.kind in "mM" else values.tolist()
+
+
+def object_array(values: Sequence[Any]) -> np.ndarray:
+    """Convert a list to a 1-D array of objects, in which tuples are single elements."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 # Columns of numbers ------------------------------------------------------------------------------
@@ -376,6 +413,22 @@ def check_kind(value: object, kind: type, name: str) -> None:
     """Raise a TypeError unless a value is an instance of this class."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must have the type {kind.__name__}; got {type(value).__name__}.")
+
+
+def check_names(names: Iterable[Any], argument: str) -> None:
+    """Raise a TypeError unless all names in an argument are strings."""
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
+
+
+def refuse_repeated(names: Sequence[Any], argument: str) -> None:
+    """Raise a ValueError if a name is repeated; a dict would contain it only once."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{argument} contains {name!r} {names.count(name)} times: pass it once."
+            )
 
 
 def choice_validator(

@@ -1,7 +1,11 @@
 """Query ids, group sizes and the rows of each query."""
 
+import heapq
+import numbers
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -10,16 +14,9 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import door
 from skgraded._input.arrow_strings import is_text, number_column, number_strings
+from skgraded._input.door import is_empty, is_missing, object_array, plain, plain_list
 from skgraded._input.libraries import is_installed, refuse_data_set
-from skgraded._input.user_warnings import warn_of_input
-from skgraded._input.words import (
-    is_empty,
-    is_missing,
-    make_sort_key,
-    object_array,
-    plain,
-    plain_list,
-)
+from skgraded._input.messages import warn_of_input
 from skgraded._kernels import layout
 
 Ids: TypeAlias = Sequence[Any] | np.ndarray | Any  # or an Arrow column of texts
@@ -79,6 +76,28 @@ def _number_blocks(
     if categories is not None:
         queries = object_array([categories[code] for code in queries.tolist()])
     return len(ids), heads, codes, queries, *rest
+
+
+def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
+    """Return the positions of the n lowest values in ascending order; ids break ties."""
+    if ids.dtype.kind != "O":
+        return np.lexsort((ids, values))[:n]
+    keys = ids if set(map(type, ids)) == {str} else map(make_sort_key, ids)  # shortcut for strings
+    lowest = heapq.nsmallest(n, zip(values.tolist(), keys, range(len(ids)), strict=True))
+    return np.array([i for *_, i in lowest], dtype=np.intp)
+
+
+def make_sort_key(query: Any) -> tuple[str, Any]:
+    """Return a sort key for ids of any type: the name of the type, then the value."""
+    if type(query) in (str, int):  # only for speed
+        return "str" if type(query) is str else "", query
+    query = plain(query)
+    if isinstance(query, tuple):
+        return "tuple", tuple(map(make_sort_key, query))
+    if isinstance(query, (numbers.Real, Decimal)):
+        return "", query
+    known = isinstance(query, (str, bytes, np.generic, timedelta)) or hasattr(query, "isoformat")
+    return type(query).__name__, query if known else repr(query)
 
 
 def sort_positions(ids: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import is_missing, plain_list
+from skgraded._input.door import is_missing, plain_list
 
 MOST = 100  # maximum number of segments; all pairs of segments are compared
 

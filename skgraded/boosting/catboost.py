@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.libraries import needs
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import query_codes
-from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.adapter import WEIGHT, BoosterAdapter, Rows
 from skgraded.boosting.frames import find_library_locals
 from skgraded.boosting.metric import BoostingMetric, cache_judgments

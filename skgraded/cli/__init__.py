@@ -15,8 +15,7 @@ from typing import Any, NoReturn
 from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.door import whole_number
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import escape_unprintable
+from skgraded._input.messages import escape_unprintable, warn_user
 from skgraded.cli._columns import read_measure_columns
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
 from skgraded.cli._formats import WRITERS, find_missing, share_of_judged

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.user_warnings import warn_user
+from skgraded._input.messages import warn_user
 from skgraded.measures import Measure, NumRel, NumRelRet, NumRet, measure
 from skgraded.measures.parsing import (
     DEFAULT_MEASURES,

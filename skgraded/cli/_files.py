@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from skgraded._input.door import refuse_repeated
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import query_codes
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import refuse_repeated
 from skgraded.cli._columns import rename_columns
 from skgraded.datasets import read_letor
 from skgraded.datasets.join import order_as_trec_eval

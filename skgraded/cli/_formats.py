@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import counted, plain_list
+from skgraded._input.door import plain_list
+from skgraded._input.messages import counted, warn_user
 from skgraded.cli._columns import summarize_columns
 from skgraded.reports import Comparison, Evaluation, Summaries, Summary, compare
 from skgraded.reports.evaluating import choose_judged

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.door import column, number_validator
-from skgraded._input.user_warnings import warn_user
+from skgraded._input.messages import warn_user
 from skgraded._kernels import layout
 from skgraded.clicks.impressions import (
     Impressions,

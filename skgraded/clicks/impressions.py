@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import column
+from skgraded._input.door import column, plain_list
 from skgraded._input.queries import query_codes
-from skgraded._input.words import plain_list
 from skgraded._kernels import layout
 from skgraded.datasets.entries import find_repeated_keys
 

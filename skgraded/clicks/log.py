@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import check_scores, choice_validator, whole_number
-from skgraded._input.progress import check_progress, show_progress
+from skgraded._input.door import check_names, check_scores, choice_validator, whole_number
+from skgraded._input.libraries import check_progress, show_progress
+from skgraded._input.messages import warn_user
 from skgraded._input.tables import check_row_labels, read_named
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import check_names
 from skgraded._kernels import layout
 from skgraded.clicks.bias import (
     CHECK_CLIP,

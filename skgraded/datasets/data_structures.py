@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
-from skgraded._input.column_names import COLUMNS, choose_columns, find_columns
+from skgraded._input.door import is_empty, object_array, plain, plain_list
+from skgraded._input.messages import normalize_name
 from skgraded._input.queries import query_codes, refuse_missing_ids
-from skgraded._input.tables import list_column_names, refuse_unknown
-from skgraded._input.words import (
-    is_empty,
-    normalize_name,
-    object_array,
-    plain,
-    plain_list,
+from skgraded._input.tables import (
+    COLUMNS,
+    choose_columns,
+    find_columns,
+    list_column_names,
+    refuse_unknown,
 )
 from skgraded.datasets.entries import Entries, make_empty_run, name_rows
 from skgraded.datasets.text_files import parse_cell

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from skgraded._input.door import object_array, plain, plain_list
+from skgraded._input.messages import counted, warn_user
 from skgraded._input.queries import sort_by_query
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import counted, object_array, plain, plain_list
 
 PIECE = 1 << 14  # approximate number of rows per piece; a piece fits in the CPU cache
 FEW = 1000  # up to this number of values, a dict is faster than a pandas Index

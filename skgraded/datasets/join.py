@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skgraded._input.door import choice_validator
+from skgraded._input.door import check_names, choice_validator, plain
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import sort_by_query
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import check_names, plain
 from skgraded.datasets.data_structures import read_entries
 from skgraded.datasets.entries import Entries, make_finder, number_values
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.door import add_place, argument_error
-from skgraded._input.words import quote_names, suggest_name
+from skgraded._input.messages import quote_names, suggest_name
 from skgraded.datasets.data_structures import convert
 from skgraded.datasets.entries import Entries
 

@@ -11,17 +11,16 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.column_names import choose_columns
 from skgraded._input.door import (
     argument_error,
     check_given_grades,
     check_given_scores,
+    object_array,
     place_errors,
 )
 from skgraded._input.libraries import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing_ids
-from skgraded._input.tables import convert_library_errors, refuse_unknown
-from skgraded._input.words import object_array
+from skgraded._input.tables import choose_columns, convert_library_errors, refuse_unknown
 from skgraded.datasets.data_structures import RANK, convert_columns
 from skgraded.datasets.entries import Entries, name_rows
 from skgraded.datasets.text_files import (

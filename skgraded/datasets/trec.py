@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from skgraded._input.column_names import find_columns
-from skgraded._input.door import choice_validator
+from skgraded._input.door import choice_validator, object_array
 from skgraded._input.libraries import is_installed
-from skgraded._input.words import object_array
+from skgraded._input.tables import find_columns
 from skgraded.datasets import text_files
 from skgraded.datasets.entries import Entries, make_empty_run, number_values
 from skgraded.datasets.json_files import read_json

@@ -7,8 +7,7 @@ from typing import Any
 
 from skgraded._input.atomic_files import check_writable
 from skgraded._input.door import suggest_arguments
-from skgraded._input.libraries import needs
-from skgraded._input.progress import show_progress
+from skgraded._input.libraries import needs, show_progress
 from skgraded.large.jobs import check_job, check_segment_names
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summaries, Summary

@@ -25,14 +25,15 @@ from skgraded._input.door import (
     check_scores,
     check_weights,
     column,
+    object_array,
+    plain_list,
     read_grades,
     refuse_bad_grades,
 )
-from skgraded._input.progress import Advance, show_nothing
+from skgraded._input.libraries import Advance, show_nothing
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
 from skgraded._input.tables import convert_library_errors
-from skgraded._input.words import object_array, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_negative, accepts_unjudged

@@ -22,8 +22,8 @@ from skgraded._input.door import (
     whole_number,
 )
 from skgraded._input.libraries import refuse_data_set, refuse_library
+from skgraded._input.messages import normalize_name, suggest_name
 from skgraded._input.queries import QueryIds
-from skgraded._input.words import normalize_name, suggest_name
 from skgraded._kernels import sums
 from skgraded._kernels.layout import relative_exp2_gains
 from skgraded._kernels.threads import run_chunks

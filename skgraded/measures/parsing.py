@@ -9,8 +9,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from skgraded._input.door import choice_validator
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import find_nearest, normalize_name
+from skgraded._input.messages import find_nearest, normalize_name, warn_user
 from skgraded.measures.base import (
     ALIASES,
     KNOWN_NAMES,

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from skgraded._input.door import choice_validator
-from skgraded._input.words import object_array
+from skgraded._input.door import choice_validator, object_array
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block
 from skgraded.measures.preference_input import Pair, Prior, is_probability
 

@@ -6,10 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from skgraded._input.door import refuse_unordered, replace_masked
+from skgraded._input.door import is_missing, plain_list, refuse_unordered, replace_masked
 from skgraded._input.queries import QueryIds, query_codes
 from skgraded._input.tables import frame_of
-from skgraded._input.words import is_missing, plain_list
 
 Prior: TypeAlias = float | Callable[[Any, Any], float]  # the callable takes items v and w
 Pair: TypeAlias = tuple[Hashable, Hashable]  # (preferred, other)

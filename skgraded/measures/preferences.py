@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import check_row_labels
-from skgraded._input.user_warnings import warn_user
 from skgraded.measures import correlation
 from skgraded.measures import preference_graphs as graphs
 from skgraded.measures import preference_input as inputs

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
 from skgraded._input.door import suggest_arguments
-from skgraded._input.progress import check_progress
+from skgraded._input.libraries import check_progress
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import Features
-from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.adapter import Estimator
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import sort_positions
 from skgraded._input.tables import FeatureTable
-from skgraded._input.user_warnings import warn_user
 from skgraded.boosting.adapter import Adapter, Queries, Rows, judge_rows
 from skgraded.boosting.metric import has_value
 from skgraded.boosting.stopping import StoppingState

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skgraded._input.door import check_grades, column
-from skgraded._input.progress import show_progress
+from skgraded._input.door import check_grades, column, plain
+from skgraded._input.libraries import show_progress
+from skgraded._input.messages import trust_input, warn_user
 from skgraded._input.queries import QueryIds, make_sortable, query_codes, warn_of_row_ids
 from skgraded._input.tables import Features, FeatureTable, as_table, check_row_labels, take_rows
-from skgraded._input.user_warnings import trust_input, warn_user
-from skgraded._input.words import plain
 from skgraded.boosting.adapter import WEIGHT, Estimator, make_adapter
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure

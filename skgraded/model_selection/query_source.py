@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import tables
+from skgraded._input.door import plain
+from skgraded._input.messages import suggest_name, warn_user
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import Features, FeatureTable
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import plain, suggest_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,12 +18,11 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
-from skgraded._input.door import number_validator, whole_number
-from skgraded._input.progress import show_progress
+from skgraded._input.door import number_validator, object_array, whole_number
+from skgraded._input.libraries import show_progress
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import Features, as_table
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import object_array
 from skgraded.boosting.adapter import Estimator, make_adapter
 from skgraded.judgments import check_scores_of_rows
 from skgraded.measures import as_measures

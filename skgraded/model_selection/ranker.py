@@ -17,13 +17,13 @@ from skgraded._input.door import (
     check_grades,
     check_weights,
     choice_validator,
+    plain,
     read_grades,
     refuse_bad_grades,
 )
+from skgraded._input.messages import trust_input
 from skgraded._input.queries import QueryIds, group_by_query, read_group_sizes, warn_of_row_ids
 from skgraded._input.tables import Features, FeatureTable, as_table, check_row_labels, column_names
-from skgraded._input.user_warnings import trust_input
-from skgraded._input.words import plain
 from skgraded.boosting.adapter import Adapter, Estimator, Queries, Rows, make_adapter
 from skgraded.judgments import check_scores_of_rows
 from skgraded.measures import Measure, as_measures

@@ -12,11 +12,10 @@ from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skgraded._input.arrow_strings import hash_ids
-from skgraded._input.door import suggest_arguments
+from skgraded._input.door import plain, suggest_arguments
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds, warn_of_row_ids
 from skgraded._input.tables import Features, as_table, take_rows
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import plain
 from skgraded.boosting.adapter import Queries
 from skgraded.boosting.frames import find_pipeline_input
 from skgraded.judgments import Judgments, Layout, check_scores_of_rows, layout_of

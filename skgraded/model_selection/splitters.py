@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
-from skgraded._input.door import whole_number
+from skgraded._input.door import is_missing, plain, whole_number
+from skgraded._input.messages import quote_names, warn_user
 from skgraded._input.queries import QueryIds, make_sortable, query_codes
 from skgraded._input.tables import Features, as_table
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import is_missing, plain, quote_names
 from skgraded.boosting.frames import find_cross_validated
 from skgraded.model_selection.query_source import (
     QuerySource,

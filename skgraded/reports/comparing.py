@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import argument_error, choice_validator, whole_number
-from skgraded._input.progress import show_progress
+from skgraded._input.door import argument_error, choice_validator, object_array, whole_number
+from skgraded._input.libraries import show_progress
+from skgraded._input.messages import warn_user
 from skgraded._input.segments import segments_of
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import object_array
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import (
     CrossEvaluation,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.door import number_validator
-from skgraded._input.words import counted, object_array
+from skgraded._input.door import number_validator, object_array
+from skgraded._input.messages import counted
 from skgraded.reports.pairing import are_unequal
 from skgraded.reports.report import Report, Table, concatenate
 from skgraded.stats.corrections import CORRECTIONS

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
-from skgraded._input.door import suggest_arguments
+from skgraded._input.door import check_names, plain, refuse_repeated, suggest_arguments
+from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds
 from skgraded._input.tables import check_row_labels, read_named
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import check_names, plain, refuse_repeated
 from skgraded.judgments import (
     Judgments,
     as_judgments,

@@ -12,10 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import check_kind, check_weights, column, replace_masked, whole_number
+from skgraded._input.door import (
+    check_kind,
+    check_names,
+    check_weights,
+    column,
+    object_array,
+    plain,
+    plain_list,
+    replace_masked,
+    whole_number,
+)
+from skgraded._input.messages import suggest_name
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import segments_of
-from skgraded._input.words import check_names, object_array, plain, plain_list, suggest_name
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.reports import pairing
 from skgraded.reports.report import (

@@ -13,14 +13,15 @@ from numpy.typing import ArrayLike
 from skgraded._input.door import (
     check_grades,
     check_kind,
+    check_names,
     check_scores,
     choice_validator,
     number_validator,
+    plain_list,
 )
+from skgraded._input.messages import counted, warn_user
 from skgraded._input.queries import QueryIds, query_codes, read_group_sizes
 from skgraded._input.tables import check_row_labels, frame_of, list_column_names
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import check_names, counted, plain_list
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.base import accepts_negative

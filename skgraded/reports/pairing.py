@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.queries import query_codes
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import counted, find_lowest, plain, plain_list
+from skgraded._input.door import plain, plain_list
+from skgraded._input.messages import counted, warn_user
+from skgraded._input.queries import find_lowest, query_codes
 from skgraded._kernels.sums import mean_of_defined
 from skgraded.stats.intervals import ROUNDING, MeanEstimate, estimate_mean
 from skgraded.stats.paired_samples import PairedSample, summarize_pair

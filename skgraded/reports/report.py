@@ -13,7 +13,7 @@ import numpy as np
 
 from skgraded._input.atomic_files import return_or_write
 from skgraded._input.libraries import needs, versions
-from skgraded._input.words import counted
+from skgraded._input.messages import counted
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval

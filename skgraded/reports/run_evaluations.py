@@ -10,9 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from skgraded._input import door
-from skgraded._input.door import suggest_arguments
-from skgraded._input.user_warnings import warn_user
-from skgraded._input.words import check_names, plain, plain_list, refuse_repeated
+from skgraded._input.door import check_names, plain, plain_list, refuse_repeated, suggest_arguments
+from skgraded._input.messages import warn_user
 from skgraded.datasets.data_structures import is_run, read_entries
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.join import Joined, JudgmentIndex, check_join_options

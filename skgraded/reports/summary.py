@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from skgraded._input.door import check_kind, number_validator, whole_number
+from skgraded._input.door import check_kind, number_validator, object_array, whole_number
+from skgraded._input.queries import make_sort_key
 from skgraded._input.segments import Segments, refuse_too_many
-from skgraded._input.words import make_sort_key, object_array
 from skgraded.measures import Measure
 from skgraded.reports.comparing import Settings, compare_parts
 from skgraded.reports.comparison import Comparison

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from skgraded._input.words import find_lowest, make_sort_key, plain_list
+from skgraded._input.door import plain_list
+from skgraded._input.queries import find_lowest, make_sort_key
 from skgraded.reports.evaluation import Evaluation
 from skgraded.stats.exact_sums import (
     Moments,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.progress import Advance, show_nothing
+from skgraded._input.libraries import Advance, show_nothing
 from skgraded.stats.intervals import BLOCK, sum_clusters, sum_differences
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.rounding import are_equal

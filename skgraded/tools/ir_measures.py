@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from typing import Any
 
+from skgraded._input.door import plain_list
 from skgraded._input.libraries import needs
-from skgraded._input.words import plain_list
 from skgraded.datasets import join
 from skgraded.datasets.data_structures import read_entries
 from skgraded.measures import MEASURES, Measure

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import object_array, plain
+from skgraded._input.door import object_array, plain
 
 VERSION = 1  # version of the layout; docs/json.md states when it increases
 

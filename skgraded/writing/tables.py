@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from skgraded._input.atomic_files import write_whole
-from skgraded._input.door import whole_number
+from skgraded._input.door import is_missing, whole_number
 from skgraded._input.libraries import needs
-from skgraded._input.words import is_missing
 from skgraded.writing.text import DIGITS, Bound, Interval, Marked
 
 if TYPE_CHECKING:

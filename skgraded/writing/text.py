@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import choose_noun, counted, escape_unprintable, plain
+from skgraded._input.door import plain
+from skgraded._input.messages import choose_noun, counted, escape_unprintable
 
 NAME, TEXT = 48, 1000  # maximum number of characters of a name and of a note
 NOTED_SHARE = 0.1  # reports mention larger shares of undefined queries

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from skgraded._input.progress import show_progress
+from skgraded._input.libraries import show_progress
 
 pytest.importorskip("tqdm")
 

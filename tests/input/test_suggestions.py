@@ -2,7 +2,7 @@
 
 import pytest
 
-from skgraded._input.words import find_nearest, suggest_name
+from skgraded._input.messages import find_nearest, suggest_name
 
 
 @pytest.mark.parametrize(
