@@ -396,7 +396,6 @@ class Evaluation(Report):
         0    head   1.0          1
         1    tail   0.5          2
         """
-        settings: Any = {"method": method, "n_resamples": n_resamples, "rng": rng}
         parts: Any = [({}, self)]
         if by is not None:
             segments = segments_of(self.query_ids, by)
@@ -407,7 +406,9 @@ class Evaluation(Report):
                 for labels, part in parts
                 for row in tabulate_measures(
                     part,
-                    part.confidence_interval(level, **settings),
+                    part.confidence_interval(
+                        level, method=method, n_resamples=n_resamples, rng=rng
+                    ),
                     method,
                     pairing.count_clusters(part),
                 )

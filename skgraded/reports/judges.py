@@ -340,18 +340,19 @@ def _compare_labels(
 
 def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -> list[str]:
     """Return a sentence for each statistic that is nan, given the distinct shared grades."""
-    fractions, reasons = shared[shared != np.rint(shared)], {}
-    if np.isnan(statistics["kappa"]):
-        reasons["kappa"] = "all shared documents have the same grade"
-        if len(fractions):
-            reasons["kappa"] = f"the grade {fractions[0]:g} is not an integer"
-        elif len(shared) > MOST_GRADES:
-            reasons["kappa"] = f"there are more than {MOST_GRADES:,} different grades"
-    if np.isnan(statistics["tau_b"]):
-        reasons["tau_b"] = "one side gave all shared documents the same grade"
+    reasons = {
+        "kappa": "all shared documents have the same grade",
+        "tau_b": "one side gave all shared documents the same grade",
+    }
+    fractions = shared[shared != np.rint(shared)]
+    if len(fractions):
+        reasons["kappa"] = f"the grade {fractions[0]:g} is not an integer"
+    elif len(shared) > MOST_GRADES:
+        reasons["kappa"] = f"there are more than {MOST_GRADES:,} different grades"
     return [
         f"{name} of y_judges[{judge!r}] is nan, because {reason}."
         for name, reason in reasons.items()
+        if np.isnan(statistics[name])
     ]
 
 
