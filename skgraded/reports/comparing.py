@@ -227,7 +227,7 @@ def validate_settings(
     n_resamples: int | None,
     rng: Rng,
 ) -> Settings:
-    """Check arguments of `compare`; the command calls this function before it reads files."""
+    """Check the arguments of `compare`; the command calls this function before it reads files."""
     choice_validator("baseline", systems, optional=True)(baseline)
     choice_validator("test", [*TESTS, "auto"], optional=True)(test)
     if test == "auto":
@@ -295,9 +295,9 @@ def _compare_evaluations(
 
 
 def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
-    """Warn about systems with other folds than the first cross-evaluated system.
+    """Warn if a system was cross-evaluated on other folds than the first system.
 
-    Such systems were trained on different queries, which affects the differences in their values.
+    With different folds, models are trained on different queries, which affects the differences.
     """
     crossed = {
         name: evaluation
@@ -309,7 +309,7 @@ def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
     for name, fold in folds.items():
         first = next(iter(folds))
         pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
-        # Fold numbers may differ; the folds agree if each number occurs in exactly one pair.
+        # The folds are equal if each fold number occurs in exactly one pair of numbers.
         if any(pairs.shape[1] != len(np.unique(numbers)) for numbers in pairs):
             warn_user(
                 f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "
@@ -327,9 +327,10 @@ def compare_parts(
     progress: bool = False,
     **fields: Any,
 ) -> Comparison:
-    """Compare the systems in each part; the parts are keyed by segment, or by None without `by`.
+    """Compare the systems in each part of the queries.
 
-    `fields` contains the fields of the Comparison that depend on the kind of the parts.
+    The keys of `parts` are the segments, or only None if `by` is None. `fields` contains further
+    fields of the Comparison.
     """
     baseline = settings.baseline
     pairs = list(combinations(systems, 2))
@@ -406,7 +407,7 @@ def _test_samples(
     work, is_shown = len(samples) * n_resamples, progress and draws_resamples(test)
     with show_progress(is_shown, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
         for i, part in enumerate(parts):
-            rows = slice(i, None, len(parts))  # parts vary fastest in the order of the samples
+            rows = slice(i, None, len(parts))  # the part varies fastest in the order of the samples
             if isinstance(part, Paired):
                 differences = np.array([sample.differences for sample in samples[rows]])
                 p[rows] = p_values(test, differences, n_resamples, seed, advance, part.cluster)
@@ -426,9 +427,8 @@ def compare_rows(
 ) -> Rows:
     """Return the rows of a comparison; `compare` and `Comparison` describe the columns.
 
-    `sizes` contains the number of all queries in each segment, and `families` the positions of the
-    tests that one correction covers. Each row has a sample and a p-value, which is nan without a
-    test.
+    `sizes` contains the number of queries in each segment. `families` contains the positions of the
+    rows that one correction covers. The p-values `p` are nan without a test.
     """
     test, correction, level = settings.test, settings.correction, settings.level
     sample: Any = {

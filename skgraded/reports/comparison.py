@@ -158,15 +158,15 @@ class Comparison(Report):
     def differences(
         self, system: str, baseline: str, measure: str, segment: object = None
     ) -> np.ndarray:
-        """Return the per-query values of `system` minus those of `baseline`, shape (n,).
+        """Return the per-query differences `system` minus `baseline` as an array of shape (n,).
 
-        The n queries are those with both values and a positive weight; with `segment`, only the
-        queries of this segment. Comparisons of Summaries have no per-query values.
+        The n queries have values for both systems and a positive weight. If `segment` is not None,
+        all queries belong to this segment. Comparisons of Summaries have no per-query values.
         """
         pair = [self.systems.index(name) for name in (system, baseline)]
         values = self.per_query[measure][pair]
         if self.segments is not None and segment is not None:
-            # A dict, because == of a NumPy date and a tuple returns an array.
+            # A dict is used, because a NumPy date == a tuple returns an array.
             place = {name: i for i, name in enumerate(self.segments)}
             values = np.where(self.segment == place[segment], values, np.nan)
         differences = differences_by_query(values[0], values[1], self.weights, merge=True)
@@ -179,7 +179,7 @@ class Comparison(Report):
         return _create_frame(self.rows, names_in("frame", self.rows))
 
     def outcomes(self, max_loss: float = 0.0) -> pandas.DataFrame:
-        r"""Tell for each system whether it is worse than the baseline, as a gate before a release.
+        r"""Report whether each system is worse than the baseline, for a gate before a release.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Comparison(Report):
     def _tabulate_outcomes(self, max_loss: float) -> Rows:
         """Return the columns of `Comparison.outcomes`, the ``segment``, and ``n_needed``.
 
-        ``n_needed`` is the number of queries needed for an outcome if all else is equal, or nan.
+        ``n_needed`` is the number of queries that an outcome needs if all else is equal, or nan.
         """
         if self.baseline is None:
             raise ValueError("outcomes requires a baseline: call compare with baseline=.")
@@ -345,12 +345,12 @@ class Comparison(Report):
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         return self.leaderboard().verdict, self.to_frame()
 
-    # Parts of tables and texts ---------------------------------------------------------------------
+    # Parts of tables and texts -------------------------------------------------------------------
 
     def _order_systems(self) -> dict[str, int]:
-        """Return the place of each system on the leaderboard, best system by the first measure first.
+        """Return the place of each system on the leaderboard, keyed by name.
 
-        Systems with equal means are in the order of their names. The first segment decides.
+        Systems are sorted by their means of the first measure in the first segment, then by name.
         """
         first, *_ = group_rows(self.means, *HEADING).values()
         names, means = self.means["system"][first], self.means["mean"][first]
@@ -360,8 +360,8 @@ class Comparison(Report):
     def _rank_rows(self, *, in_text: bool = False) -> Rows:
         """Return the rows of each measure in leaderboard order, and their ``heading``.
 
-        Without a baseline, and `in_text`, `system` is the better of the two systems in each row.
-        In text, significant differences come first.
+        If there is no baseline or `in_text` is true, `system` is the better system of each row. If
+        `in_text` is true, significant differences come first.
         """
         place, rows = self._order_systems(), self.rows
         group, headings = np.empty_like(rows["n_queries"]), np.empty_like(rows["measure"])
@@ -406,7 +406,7 @@ class Comparison(Report):
         return TESTS[self.test].words + self._describe_correction(self.measures[0])
 
     def _list_caveats(self) -> tuple[list[str], list[str]]:
-        """Report systems that lack values; report different shares of judged documents."""
+        """Return sentences about missing values, and about judged and retrieved documents."""
         lacking = select_rows(self.means, self.means["lacks_values"])
         missing = [
             text.describe_lacking(heading_of(*key), lacking["system"][positions].tolist())
@@ -424,13 +424,13 @@ class Comparison(Report):
 
 
 def _create_frame(rows: Rows, names: list[str]) -> pandas.DataFrame:
-    """Create a frame from columns; segments are left out if there are none."""
+    """Create a DataFrame from the named columns, without the segment if there are no segments."""
     is_hidden = {"segment": rows["segment"][0] is None}
     return tables.frame({name: rows[name].tolist() for name in names if not is_hidden.get(name)})
 
 
 def _rows_from_json(written: dict[str, Any]) -> Rows:
-    """Convert columns in JSON to arrays; None in a column of numbers becomes nan."""
+    """Convert columns from JSON to arrays; in columns of numbers, None becomes nan."""
     columns = {
         name: object_array(cells)
         if isinstance(cells[0], str)
@@ -490,7 +490,7 @@ class Leaderboard(Table):
         return _create_frame(self.rows, names)
 
     def columns(self) -> list[tuple[str, list[Any]]]:
-        """Return (heading, cells) of each column: means with marks, ranks, and shares of judged."""
+        """Return (heading, cells) of means with marks, ranks, and shares of judged documents."""
         columns: list[tuple[str, list[Any]]] = []
         for key, positions in group_rows(self.rows, *HEADING).items():
             rows = list_rows(select_rows(self.rows, positions))
@@ -524,7 +524,7 @@ class Leaderboard(Table):
 
 
 def _find_winners(pairs: Rows, place: dict[str, int]) -> np.ndarray:
-    """Return whether system i is significantly better than system j; nan if it is not tested."""
+    """Return whether system i is significantly better than system j, or nan for untested pairs."""
     beats = np.full((len(place), len(place)), np.nan)
     system, baseline = ([place[name] for name in pairs[key]] for key in PAIR)
     winner = np.where(pairs["has_winner"], np.sign(pairs["difference"]), 0)
@@ -543,7 +543,7 @@ def _mark_systems(beats: np.ndarray, letters: dict[str, str], baseline: str | No
 
 
 def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> dict[str, list[str]]:
-    """Group the other systems by the result of their comparison with the leaders."""
+    """Group all systems except the leaders by the result of comparing them with the leaders."""
     trails, leads = (beats[:, is_best] == 1).any(axis=1), (beats[is_best] == 1).all(axis=0)
     is_untested = np.isnan(beats[is_best]).any(axis=0)
     result = np.select([trails, is_untested, leads], [TRAILS, IS_UNTESTED, LEADS], LEADS_BY_CHANCE)
@@ -554,7 +554,7 @@ def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> d
 
 
 def describe_outcomes(outcomes: Rows) -> list[str]:
-    """Return one line per row: the outcome, the largest possible loss, and the queries needed."""
+    """Return one line per row with the outcome and the number of queries that an outcome needs."""
     lines = []
     for row in list_rows(outcomes):
         where, n = heading_of(row["measure"], row["segment"]), row["n_needed"]

@@ -100,7 +100,7 @@ def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[
 
 
 def _data_of_queries(comparison: Comparison, board: Leaderboard) -> dict[str, Any] | None:
-    """Return the data for the table of queries; None with segments or without per-query values."""
+    """Return the data for the table of queries, or None if the page has no such table."""
     if comparison.per_query is None or comparison.segments is not None:
         return None
     systems, weights = list(board.letters), comparison.weights

@@ -28,7 +28,7 @@ class Samples(ABC):
     """Base class for per-query values, or exact sums, from which `compare` computes differences."""
 
     _summarize_pair: Callable[[str, str, str], PairedSample]
-    # Returns each system, its mean over its own queries, the estimate, and `lacks_values`.
+    # Returns tuples (system, mean, estimated mean, whether the system lacks values).
     _estimate_means: Callable[[str], list[tuple[str, float, Any, bool]]]
 
     @property
@@ -43,7 +43,7 @@ class Paired(Samples):
 
     systems: list[str]
     query_ids: np.ndarray
-    per_query: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
+    per_query: dict[str, np.ndarray]  # arrays of shape (n_systems, n_queries), keyed by measure
     undefined: dict[str, np.ndarray]  # boolean arrays of the same shape
     weights: np.ndarray | None
     cluster: np.ndarray | None  # number of each query's cluster
@@ -74,7 +74,7 @@ class Paired(Samples):
         return summarize_pair(values, baseline_values, are_undefined, self.weights, self.cluster)
 
     def _estimate_means(self, measure: str) -> list[tuple[str, float, MeanEstimate, bool]]:
-        """Return each system, its mean over its own queries, the estimate, and `lacks_values`."""
+        """Return tuples (system, mean, estimated mean, whether the system lacks values)."""
         values, weights = self.per_query[measure], self.weights
         counts = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
         lacks_values = (counts.any(axis=0) & ~counts).any(axis=1)
@@ -84,10 +84,10 @@ class Paired(Samples):
 
 
 def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
-    """Arrange the queries in the same order for all systems; raise an error if they differ.
+    """Arrange queries in the same order for all systems; raise a ValueError if queries differ.
 
-    Queries keep an order that is the same in all systems, and are otherwise sorted by id. Random
-    draws thus do not depend on the order of the systems.
+    Queries keep an order that is the same in all systems. Otherwise, queries are sorted by id, so
+    that random draws do not depend on the order of the systems.
     """
     positions = positions_of(evaluations)
     ids = next(iter(evaluations.values())).query_ids
@@ -132,13 +132,13 @@ def positions_of(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
 def refuse_missing(
     name: str, known: Mapping[Any, Any], other_name: str, queries: Collection[Any]
 ) -> None:
-    """Raise a ValueError if a query of the other evaluation is not one of the known queries."""
+    """Raise a ValueError if an Evaluation lacks a query of the other Evaluation."""
     missing = [query for query in queries if query not in known]
     if missing:
         raise ValueError(
             f"{name!r} has no values for {len(missing)} of the {len(queries)} queries of "
-            f"{other_name!r}, such as {missing[0]!r}; it has values for {next(iter(known))!r}. "
-            "Evaluate both on these queries, with ids of the same type."
+            f"{other_name!r}, such as {missing[0]!r}; {name!r} has values for {next(iter(known))!r}. "
+            "Evaluate both systems on the same queries, with ids of the same type."
         )
 
 
@@ -157,9 +157,10 @@ def common_measures(evaluations: Mapping[str, Any]) -> list[str]:
 def _find_common(
     evaluations: Mapping[str, Evaluation], positions: Mapping[str, np.ndarray], field: str
 ) -> np.ndarray | None:
-    """Return the common weights or clusters in the query order of the first system, or None.
+    """Return the weights or clusters of all systems, in the query order of the first system.
 
-    A system without weights has the weight 1. Raise a ValueError if the systems differ.
+    The result is None if no system has weights or clusters. A system without weights has the weight
+    1. Raise a ValueError if the systems differ.
     """
     arrays = {name: getattr(evaluation, field) for name, evaluation in evaluations.items()}
     if all(values is None for values in arrays.values()):
@@ -189,7 +190,7 @@ def number_clusters(evaluation: Evaluation) -> np.ndarray | None:
 
 
 def count_clusters(evaluation: Evaluation) -> dict[str, int] | None:
-    """Count the clusters with a value of each measure and a positive weight."""
+    """Count the clusters that contain a value of each measure with a positive weight."""
     cluster, weights = number_clusters(evaluation), evaluation.weights
     if cluster is None:
         return None
@@ -201,7 +202,7 @@ def count_clusters(evaluation: Evaluation) -> dict[str, int] | None:
 
 
 def refuse_clusters(evaluation: Evaluation, use: str) -> None:
-    """Raise a ValueError if an Evaluation has clusters, for a use that would ignore them."""
+    """Raise a ValueError if an Evaluation has clusters that a computation would ignore."""
     if evaluation.clusters is not None:
         raise ValueError(
             f"{use} does not support clusters, and its intervals would be too narrow: evaluate "
@@ -230,8 +231,8 @@ def refuse_unequal(weights: np.ndarray | None, advice: str) -> None:
 def are_unequal(weights: np.ndarray | None) -> bool:
     """Return whether at least two queries have different positive weights.
 
-    Means of row weights can differ by rounding errors, for example if row weights were divided by
-    their mean in each query.
+    Rounding errors are ignored. They occur if row weights are divided by the mean weight of
+    each query.
     """
     positive = np.empty(0) if weights is None else weights[weights > 0]
     return len(positive) > 0 and bool(np.ptp(positive) > ROUNDING * positive.max())

@@ -46,7 +46,7 @@ def read_report(
 
 
 def write_arrays(value: Any) -> Any:
-    """Convert an array, or a dict of arrays, to lists with None for nan; None remains None."""
+    """Convert an array or a dict of arrays to lists in which None replaces nan; keep None."""
     if isinstance(value, dict):
         return {name: write_arrays(array) for name, array in value.items()}
     if value is None or value.dtype.kind != "f":

@@ -1,4 +1,4 @@
-"""Tables: columns and rows, and their formats as text, Markdown, LaTeX, CSV and DataFrames."""
+"""Describe the columns of tables, and format tables as text, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MARKDOWN = str.maketrans(
         ">": "&gt;",
     }
 )
-# Maps file extensions to methods of pandas, which cannot infer them from temporary names.
+# pandas cannot infer the compression from the name of a temporary file.
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd"}
 SHORT_TABLE = 40  # in LaTeX, tables with more rows are split between pages
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # other underscores are literal in Markdown
@@ -52,7 +52,7 @@ _LATEX = str.maketrans(
 )
 
 
-# Columns as (heading, cells), rows as dicts with equal keys, or a dict or a frame of columns
+# A table is a list of pairs (heading, cells), a list of dicts, a dict of columns or a DataFrame.
 Tabular: TypeAlias = (
     "list[tuple[Any, list[Any]]] | list[dict[str, Any]] | dict[str, Any] | pandas.DataFrame"
 )
@@ -69,7 +69,7 @@ class Column(NamedTuple):
     """A column of a table."""
 
     heading: str
-    kind: str  # "name", "text" or one of `KINDS` in text.py; a swap negates "signed" numbers
+    kind: str  # "name", "text" or one of `KINDS`; swapping the systems negates "signed" numbers
     narrowest: str = "page"  # the narrowest of OUTPUTS that includes the column
     # The column that takes the values of this one when the systems of a row are swapped, or ""
     other: str = ""
@@ -107,7 +107,7 @@ COLUMNS = {
 
 
 def names_in(output: str, names: Iterable[str]) -> list[str]:
-    """Return the columns that one of the `OUTPUTS` includes; unknown columns are only in frames."""
+    """Return the columns that an output includes; only frames include unknown columns."""
     narrower = OUTPUTS[OUTPUTS.index(output) :]
     return [
         name
@@ -126,7 +126,7 @@ def select_rows(
 def group_rows(rows: Mapping[str, np.ndarray], *names: str) -> dict[Any, np.ndarray]:
     """Return the positions of the rows with equal values in the named columns.
 
-    Keys are tuples of these values, in order of first appearance.
+    The keys are tuples of the values in the named columns, in order of first appearance.
     """
     groups: dict[Any, list[int]] = {}
     for i, key in enumerate(zip(*(rows[name].tolist() for name in names), strict=True)):
@@ -152,7 +152,7 @@ def list_rows(rows: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
 
 
 def fitting(table: Any, output: str) -> dict[str, list[Any]]:
-    """Return the columns that fit in one of the `OUTPUTS`, in the order of `COLUMNS`."""
+    """Return the columns that an output includes, in the order of `COLUMNS`."""
     return {name: list(table[name]) for name in names_in(output, COLUMNS) if name in table}
 
 
@@ -236,7 +236,7 @@ def _justify(cells: list[str], width: int, is_number: bool) -> list[str]:
 def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
     """Write a frame as CSV without its index, or return the text if `path` is None.
 
-    nan is written as "nan"; None, as in the rows of all segments, is an empty cell.
+    nan is written as "nan", and None is written as an empty cell.
     """
     settings: Any = {"index": False, "na_rep": "nan"}
     for name, dtype in frame.dtypes.items():
@@ -270,7 +270,7 @@ def _format_columns(
     with_intervals: bool = True,
     digits: int = DIGITS,
 ) -> list[tuple[list[str], bool]]:
-    """Return each column as safe text, heading first, and whether its cells are numbers.
+    """Return the escaped heading and cells of each column, and whether all cells are numbers.
 
     `best` and `mark` are patterns.
     """
@@ -296,7 +296,7 @@ def _format_columns(
 
 
 def cell_text(cell: object, digits: int = DIGITS) -> str:
-    """Format a cell on one line: floats with `digits` decimals, other values unchanged."""
+    """Format a cell as one line of text; floats have `digits` decimals."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(cell.limit, digits)}"
     if isinstance(cell, Interval):

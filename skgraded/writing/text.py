@@ -94,7 +94,7 @@ def list_values(values: Mapping[str, float]) -> str:
 
 
 def undefined_note(n_undefined: Mapping[str, int], n_queries: int) -> str:
-    """Report the share of undefined queries if it exceeds a tenth for a measure, or return ""."""
+    """Return a note about the share of undefined queries, or "" if no share exceeds a tenth."""
     shares = {n / max(n_queries, 1) for n in n_undefined.values()}
     if not shares or max(shares) <= NOTED_SHARE:
         return ""
@@ -122,7 +122,7 @@ def interval_text(ends: tuple[float, float]) -> str:
 
 
 def difference_text(row: Mapping[str, Any], level: float | None = None) -> str:
-    """Format a difference and its interval; with a level, an unknown interval is left out."""
+    """Format a difference and its interval; if `level` is passed, omit an unknown interval."""
     text, interval = signed(row["difference"]), interval_text((row["ci_low"], row["ci_high"]))
     if level is None:
         return f"{text} ({interval})"
@@ -139,7 +139,7 @@ def p_text(p: float | Bound) -> str:
 
 
 class Cell(NamedTuple):
-    """A cell of a table on a page: its text, its value, and its sort key, "" for the last rows."""
+    """A cell of a table on a page; rows whose sort key is "" are sorted last."""
 
     text: str
     key: str
@@ -172,7 +172,7 @@ def format_cells(values: list[Any], kind: str) -> list[Any]:
 
 
 class Lead(NamedTuple):
-    """The systems with the highest mean under a heading, and results against other systems."""
+    """The systems with the highest mean of a measure, and the results of all other systems."""
 
     heading: str
     leaders: list[str]  # empty if all means are nan
@@ -181,7 +181,7 @@ class Lead(NamedTuple):
 
 
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
-    """Describe who leads on the first measure, and on measures where other systems lead.
+    """Describe the leaders by the first measure, and by measures with other leaders.
 
     `leads` contains the segments of the first measure, followed by the segments of other measures.
     """
@@ -261,7 +261,7 @@ def count_significant(rows: Sequence[Row], is_tested: bool) -> str:
 
 
 def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> str:
-    """Describe a row, whose `system` has the higher mean; `correction` follows the p-value."""
+    """Describe a row in which `system` has the higher mean; `correction` follows the p-value."""
     # A test of ranks can favor the system with the lower mean.
     relation = "is significantly better than" if row["has_winner"] else "differs significantly from"
     if not row["is_significant"]:

@@ -48,7 +48,7 @@ COMPARE = [
         "other ids",
         lambda: compared(ap([1, 0, 1], ["0", "1", "2"])),
         V,
-        "^'b' .* 3 of the 3 queries of 'a', such as 0; it has values for '0'.*type",
+        "^'b' .* 3 of the 3 queries of 'a', such as 0; 'b' has values for '0'.*type",
     ),
     (
         "other measures",
@@ -389,7 +389,7 @@ A, J = systems("a", 20)["a"], systems("a", 30)["a"]
 WITH_NAN = evaluation(J.per_query | {"MuAP": [np.nan] * 30}, J.query_ids)
 PILOT = {  # values from people and the judge; {h} and {j} are the names of the arguments
     "{h} has 9 queries, but at least 10 human-judged queries are required": (A.take(range(9)), J),
-    "'{j}' has no values for 1 of the 20 queries of '{h}', such as 'x0'; it has values for 'q0'": (
+    "'{j}' has no values for 1 of the 20 queries of '{h}', such as 'x0'; '{j}' has values for 'q0'": (
         evaluation(A.per_query, ["x0", *A.query_ids[1:]]),
         J,
     ),
