@@ -1,6 +1,6 @@
 """Command-line interface for evaluating and comparing runs; see ``skgraded --help``.
 
-`_columns` reads the measures, `_files` evaluates the files, and `_formats` prints the results.
+`_files` evaluates the files, and `_formats` reads the measures and prints the results.
 """
 
 import argparse
@@ -16,9 +16,8 @@ from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.door import whole_number
 from skgraded._input.messages import escape_unprintable, warn_user
-from skgraded.cli._columns import read_measure_columns
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
-from skgraded.cli._formats import WRITERS, find_missing, share_of_judged
+from skgraded.cli._formats import WRITERS, find_missing, read_measure_columns, share_of_judged
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.measures.parsing import DEFAULT_MEASURES, choose_names
 from skgraded.reports import compare
@@ -285,24 +284,23 @@ def _say(message: str) -> None:
 
 def _run_command(args: Namespace) -> tuple[str, Rows | None]:
     """Evaluate the files; return the text to print, and the outcomes if there is a limit."""
-    outcomes = None
     if args.output is not None:
         if os.path.realpath(args.output) in map(os.path.realpath, args.files):
             raise ValueError(f"--output {args.output} is also an input file: choose another name.")
         check_writable(args.output)
     args = _with_implied(args)
-    settings = _read_settings(args) if args.command == "compare" else {}
+    is_comparison, outcomes = args.command == "compare", None
+    settings = _read_settings(args) if is_comparison else {}
     report, systems = evaluate_files(args)
-    if args.command == "compare" or args.format == "html":
-        if missing := find_missing(systems):
-            raise ValueError(
-                "{} has no values for query {!r:.100} of another run, so the runs cannot be compared: "
-                "use -c to count missing queries as empty rankings.".format(*missing)
-            )
-    if args.command == "compare":
+    if (is_comparison or args.format == "html") and (missing := find_missing(systems)):
+        raise ValueError(
+            "{} has no values for query {!r:.100} of another run, so the runs cannot be compared: "
+            "use -c to count missing queries as empty rankings.".format(*missing)
+        )
+    if is_comparison:
         report = compare(report, by=args.by, progress=args.progress, **settings)
-        if _has_limit(args):
-            outcomes = report._tabulate_outcomes(args.max_loss or 0.0)
+        if args.max_loss is not None:
+            outcomes = report._tabulate_outcomes(args.max_loss)
     else:
         for text in describe_caveats(list(systems), share_of_judged(systems, args)):
             warn_user(text)
@@ -314,6 +312,8 @@ def _with_implied(args: Namespace) -> Namespace:
     names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
     implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}
+    if args.command == "compare" and args.require_not_worse:
+        implied["max_loss"] = args.max_loss or 0.0
     args = Namespace(**vars(args) | implied)
     columns, kind = read_measure_columns(args), find_kind(args.files)
     return Namespace(
@@ -323,10 +323,6 @@ def _with_implied(args: Namespace) -> Namespace:
         kind=kind,
         systems=name_systems(args, kind),
     )
-
-
-def _has_limit(args: Namespace) -> bool:
-    return args.max_loss is not None or args.require_not_worse
 
 
 def _read_settings(args: Namespace) -> dict[str, Any]:
@@ -343,8 +339,8 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
         args.test, args.test
     )
     baseline = names.get(args.baseline, args.baseline)
-    if _has_limit(args):
-        CHECK_MAX_LOSS(args.max_loss or 0.0)
+    if args.max_loss is not None:
+        CHECK_MAX_LOSS(args.max_loss)
         baseline = next(iter(args.systems)) if baseline is None else baseline
     settings = {
         "baseline": baseline,

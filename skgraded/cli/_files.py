@@ -13,7 +13,7 @@ import numpy as np
 from skgraded._input.door import refuse_repeated
 from skgraded._input.messages import warn_user
 from skgraded._input.queries import query_codes
-from skgraded.cli._columns import rename_columns
+from skgraded.cli._formats import rename_columns
 from skgraded.datasets import read_letor
 from skgraded.datasets.join import order_as_trec_eval
 from skgraded.datasets.letor import read_scores
