@@ -261,10 +261,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     for line in describe_outcomes(outcomes):
         _say(line)
-    is_accepted = outcomes["outcome"] != WORSE
-    if args.require_not_worse:
-        is_accepted = outcomes["outcome"] == NOT_WORSE
-    return 0 if is_accepted.all() else 1
+    outcome = outcomes["outcome"]
+    is_refused = outcome != NOT_WORSE if args.require_not_worse else outcome == WORSE
+    return int(is_refused.any())
 
 
 def _with_options(error: Exception) -> str:

@@ -153,20 +153,18 @@ def share_of_judged(systems: Systems, args: Namespace) -> dict[str, np.ndarray]:
 
 
 def _tabulate_values(systems: Systems, args: Namespace) -> Any:
-    """Return one row per system and query."""
-    rows = []
-    for name, evaluation in systems.items():
-        values = [
-            evaluation.per_query[column.name]
-            .astype(int if column.kind == "total" else float)
+    """Return a table with one row per system and query."""
+    types = {column.name: int if column.kind == "total" else float for column in args.columns}
+    return {
+        "run": [name for name, report in systems.items() for _ in report.query_ids],
+        "query": [query for report in systems.values() for query in plain_list(report.query_ids)],
+        **{
+            name: np.concatenate([report.per_query[name] for report in systems.values()])
+            .astype(dtype)
             .tolist()
-            for column in args.columns
-        ]
-        rows += [
-            {"run": name, "query": query, **dict(zip(evaluation.per_query, cells, strict=True))}
-            for query, *cells in zip(plain_list(evaluation.query_ids), *values, strict=True)
-        ]
-    return rows
+            for name, dtype in types.items()
+        },
+    }
 
 
 def _tabulate_side_by_side(comparison: Comparison) -> Any:
@@ -265,8 +263,8 @@ def _describe_undefined(systems: Systems) -> list[str]:
     if len(systems) > 1 and len(set(numbers.values())) == 1:
         numbers = {"each system": next(iter(numbers.values()))}
     texts = "; ".join(f"{name}: {text}" for name, text in numbers.items() if text)
-    line = f"Undefined queries (their value is the parameter undefined): {texts}."
-    return [line] if texts else []
+    heading = "Undefined queries (their value is the parameter undefined)"
+    return [f"{heading}: {texts}."] if texts else []
 
 
 # CSV, JSON and pages -----------------------------------------------------------------------------

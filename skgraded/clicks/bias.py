@@ -45,7 +45,7 @@ class PositionBias:
     examination: np.ndarray
     level: float
     _method: str
-    _columns: dict[str, np.ndarray]  # the further columns of `to_frame`
+    _columns: dict[str, np.ndarray]  # the columns of `to_frame`
 
     def weights(self, position: ArrayLike, clip: float | None = None) -> np.ndarray:
         """Return the inverse propensity weights 1 / examination of the positions of n rows.
@@ -69,11 +69,7 @@ class PositionBias:
         - ``n_interventions``: number of documents of a query that were also shown at another
           position.
         """
-        estimates = {
-            "position": 1 + np.arange(len(self.examination)),
-            "examination": self.examination,
-        }
-        return tables.frame(estimates | self._columns)
+        return tables.frame(self._columns)
 
     def __repr__(self) -> str:
         values = np.array2string(self.examination, precision=3, threshold=20, separator=", ")
@@ -114,6 +110,8 @@ def estimate_bias(
         )
     is_intervention = (np.bincount(counts.document) > 1)[counts.document] & (method != "randomized")
     columns = {
+        "position": 1 + np.arange(len(n_shown)),
+        "examination": examination,
         "ci_low": limits[0],
         "ci_high": limits[1],
         "click_rate": np.divide(
@@ -233,8 +231,11 @@ class Counts:
 def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.ndarray:
     """Return the examination of each position; it must be known for positions with clicks."""
     examination = bias.examination if isinstance(bias, PositionBias) else column(bias, "bias")
-    is_valid = ~(examination < 0) & ~np.isinf(examination)
-    refuse_invalid(examination, is_valid, "bias must contain finite numbers ≥ 0, or nan")
+    refuse_invalid(
+        examination,
+        ~(examination < 0) & ~np.isinf(examination),
+        "bias must contain finite numbers ≥ 0, or nan",
+    )
     n = rows.n_positions
     examination = np.append(examination, np.full(n, np.nan))[:n]
     bad = (rows.clicks > 0) & ~(examination[rows.places] > 0)

@@ -67,8 +67,9 @@ class Impressions:
         places = read_positions(columns["position"])
         n, is_counted = len(places), columns["n_impressions"] is not None
         values = column(columns["clicked"], "clicked", n, "position")
-        is_valid = (values >= 0) & (values < np.inf)
-        refuse_invalid(values, is_valid, "clicked must contain numbers ≥ 0")
+        refuse_invalid(
+            values, (values >= 0) & (values < np.inf), "clicked must contain numbers ≥ 0"
+        )
         refuse_invalid(
             values,
             (values == 0) | (values == 1) | (values.max() > 1),
@@ -147,8 +148,11 @@ class Impressions:
 def _read_counts(n_impressions: ArrayLike, clicks: np.ndarray) -> np.ndarray:
     """Return the checked number of impressions of each row of a counted log."""
     counts = column(n_impressions, "n_impressions", len(clicks), "clicked")
-    is_valid = (counts >= 1) & (counts < np.inf) & (counts == np.floor(counts))
-    refuse_invalid(counts, is_valid, "n_impressions must contain integers ≥ 1")
+    refuse_invalid(
+        counts,
+        (counts >= 1) & (counts < np.inf) & (counts == np.floor(counts)),
+        "n_impressions must contain integers ≥ 1",
+    )
     refuse_invalid(
         clicks,
         (clicks <= counts) & (clicks == np.floor(clicks)),

@@ -370,8 +370,7 @@ class ClickLog:
             systems[0] if baseline is None else baseline
         )
         arguments = {name: f"y_scores[{name!r}]" for name in systems}
-        labeled = {argument: y_scores[name] for name, argument in arguments.items()}
-        check_row_labels(labeled, self._labels)
+        check_row_labels({arguments[name]: y_scores[name] for name in systems}, self._labels)
         scores = {
             name: check_scores(y_scores[name], len(rows.places), argument, "clicked")
             for name, argument in arguments.items()
@@ -390,8 +389,7 @@ class ClickLog:
                 rng,
                 advance,
             )
-        counts = {"n_queries": len(rows.ids["qid"]), "n_sessions": len(rows.ids["session"])}
-        return tables.frame(columns | counts)
+        return tables.frame(columns)
 
 
 # Preferences -------------------------------------------------------------------------------------
@@ -469,6 +467,8 @@ def compare_clicks(
         "system": list(scores),
         "dcg": means,
         **compute_limits(means, resampled, baseline, n, level),
+        "n_queries": len(rows.ids["qid"]),
+        "n_sessions": len(rows.ids["session"]),
     }
 
 
