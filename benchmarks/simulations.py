@@ -22,8 +22,8 @@ from sklearn.metrics import cohen_kappa_score
 
 import skgraded as sg
 from skgraded.stats.intervals import estimate_mean, mean_interval, t_interval
+from skgraded.stats.judges import powered_mean
 from skgraded.stats.paired_tests import TESTS, p_values
-from skgraded.stats.prediction_powered import powered_mean
 
 SIZES = (3, 5, 10, 20, 60, 200)  # queries per set
 MEASURES = ("ndcng@10", "rr")

@@ -31,7 +31,7 @@ from skgraded.model_selection.scorer import (
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import evaluated_name
-from skgraded.stats.paired_samples import count_outcomes
+from skgraded.stats.paired_tests import count_outcomes
 from skgraded.writing.pages import MAX_INTERVALS
 from skgraded.writing.tables import list_rows, select_rows, swap_systems
 from skgraded.writing.text import count_queries, interval_text, percent_text, shortened, signed

@@ -14,7 +14,7 @@ from sklearn.base import clone, is_regressor
 from skgraded._input.libraries import is_installed
 from skgraded._input.queries import average_weights
 from skgraded._input.tables import stack_rows, take_rows
-from skgraded.boosting.stopping import StoppingState
+from skgraded.boosting.rounds import StoppingState
 from skgraded.judgments import Judgments
 
 WEIGHT = "sample_weight"

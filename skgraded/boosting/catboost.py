@@ -17,8 +17,7 @@ from skgraded._input.messages import warn_user
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import WEIGHT, BoosterAdapter, Rows
 from skgraded.boosting.frames import find_library_locals
-from skgraded.boosting.metric import BoostingMetric, cache_judgments
-from skgraded.boosting.stopping import StoppingState
+from skgraded.boosting.rounds import BoostingMetric, StoppingState, cache_judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skgraded.boosting.adapter import BoosterAdapter, Rows
-from skgraded.boosting.stopping import StoppingState
+from skgraded.boosting.rounds import StoppingState
 
 
 class _HistGradientBoostingAdapter(BoosterAdapter):

@@ -11,9 +11,13 @@ import numpy as np
 from skgraded._input.libraries import needs
 from skgraded.boosting.adapter import WEIGHT, BoosterAdapter, Rows
 from skgraded.boosting.frames import find_library_locals
-from skgraded.boosting.metric import BoostingMetric, cache_judgments, refuse_part
-from skgraded.boosting.objective import Objective
-from skgraded.boosting.stopping import StoppingState
+from skgraded.boosting.rounds import (
+    BoostingMetric,
+    Objective,
+    StoppingState,
+    cache_judgments,
+    refuse_part,
+)
 from skgraded.judgments import Judgments
 from skgraded.measures import MEASURES, Measure
 

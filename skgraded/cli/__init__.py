@@ -24,8 +24,7 @@ from skgraded.reports import compare
 from skgraded.reports.comparing import FAMILIES, validate_settings
 from skgraded.reports.comparison import CHECK_MAX_LOSS, describe_outcomes
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.outcomes import NOT_WORSE, WORSE
-from skgraded.stats.paired_tests import TESTS, draws_resamples
+from skgraded.stats.paired_tests import NOT_WORSE, TESTS, WORSE, draws_resamples
 from skgraded.writing.tables import Rows
 from skgraded.writing.text import describe_caveats, utf8
 

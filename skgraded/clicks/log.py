@@ -26,9 +26,10 @@ from skgraded.clicks.bias import (
 from skgraded.clicks.impressions import Impressions
 from skgraded.measures.gain import DCG, compute_discounts
 from skgraded.reports.pairing import FEWEST_CLUSTERS
-from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING, check_rng, t_reach
+from skgraded.stats.intervals import CHECK_LEVEL, check_rng, t_reach
 from skgraded.stats.paired_tests import p_of_identical
 from skgraded.stats.position_bias import METHODS
+from skgraded.stats.rounding import ROUNDING
 from skgraded.writing import tables
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sklearn.utils.parallel import delayed
 
 from skgraded._input.tables import take_rows
 from skgraded.boosting.adapter import Adapter, Rows
-from skgraded.boosting.stopping import StoppingState
+from skgraded.boosting.rounds import StoppingState
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
 from skgraded.measures.base import find_undefined, mean_over_queries, score_queries
@@ -23,7 +23,7 @@ from skgraded.model_selection.folds import RankerOnRows, run_in_parallel
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import concatenate
 from skgraded.stats.intervals import estimate_mean
-from skgraded.stats.paired_samples import means_of_queries
+from skgraded.stats.paired_tests import means_of_queries
 from skgraded.stats.racing import CHECKPOINTS, is_hopeless
 from skgraded.writing.text import utf8
 

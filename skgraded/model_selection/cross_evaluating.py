@@ -31,7 +31,7 @@ from skgraded.model_selection.scorer import ResponseMethod
 from skgraded.reports.evaluating import read_clusters
 from skgraded.reports.evaluation import CrossEvaluation, FoldValues
 from skgraded.reports.report import concatenate
-from skgraded.stats.paired_samples import means_of_queries
+from skgraded.stats.paired_tests import means_of_queries
 from skgraded.writing.text import utf8
 
 

@@ -13,8 +13,7 @@ from skgraded._input.messages import warn_user
 from skgraded._input.queries import sort_positions
 from skgraded._input.tables import FeatureTable
 from skgraded.boosting.adapter import Adapter, Queries, Rows, judge_rows
-from skgraded.boosting.metric import has_value
-from skgraded.boosting.stopping import StoppingState
+from skgraded.boosting.rounds import StoppingState, has_value
 from skgraded.measures import Measure
 from skgraded.model_selection.candidates import JointRounds
 from skgraded.model_selection.folds import split_queries

@@ -41,9 +41,9 @@ from skgraded.stats.intervals import (
     t_limits,
     t_reach,
 )
-from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import (
     TESTS,
+    PairedSample,
     draws_resamples,
     enough_resamples,
     p_of_sums,

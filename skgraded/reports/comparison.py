@@ -15,9 +15,7 @@ from skgraded._input.messages import counted
 from skgraded.reports.pairing import are_unequal
 from skgraded.reports.report import Report, Table, concatenate
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.outcomes import judge_outcomes
-from skgraded.stats.paired_samples import differences_by_query
-from skgraded.stats.paired_tests import TESTS
+from skgraded.stats.paired_tests import TESTS, differences_by_query, judge_outcomes
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import tables, text
 from skgraded.writing.json_text import (

@@ -14,8 +14,9 @@ from skgraded._input.door import plain, plain_list
 from skgraded._input.messages import counted, warn_user
 from skgraded._input.queries import find_lowest, query_codes
 from skgraded._kernels.sums import mean_of_defined
-from skgraded.stats.intervals import ROUNDING, MeanEstimate, estimate_mean
-from skgraded.stats.paired_samples import PairedSample, summarize_pair
+from skgraded.stats.intervals import MeanEstimate, estimate_mean
+from skgraded.stats.paired_tests import PairedSample, summarize_pair
+from skgraded.stats.rounding import ROUNDING
 
 if TYPE_CHECKING:
     from skgraded.reports.evaluation import Evaluation

@@ -20,11 +20,16 @@ from skgraded.reports.summary import (
     segment_cells,
     systems_of,
 )
-from skgraded.stats.control_limits import WIDTH, prediction_limits, share_errors
 from skgraded.stats.corrections import CHECK_CORRECTION, adjust, level_of_each, widen_to_zero
+from skgraded.stats.independent_samples import (
+    WIDTH,
+    MeanGap,
+    prediction_limits,
+    share_errors,
+    share_p_value,
+)
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.stats.rounding import are_equal
-from skgraded.stats.welch import MeanGap, share_p_value
 from skgraded.writing import tables
 
 if TYPE_CHECKING:

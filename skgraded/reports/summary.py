@@ -30,9 +30,9 @@ from skgraded.reports.report import (
     tabulate_measures,
 )
 from skgraded.reports.tallies import N_KEPT, Differences, Tally
-from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, t_interval
-from skgraded.stats.paired_samples import PairedSample
+from skgraded.stats.paired_tests import PairedSample
+from skgraded.stats.rounding import Moments, exact_sum
 from skgraded.writing import tables
 from skgraded.writing.json_text import VERSION, id_from_json, id_to_json
 

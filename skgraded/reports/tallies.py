@@ -12,17 +12,17 @@ import numpy as np
 from skgraded._input.door import plain_list
 from skgraded._input.queries import find_lowest, make_sort_key
 from skgraded.reports.evaluation import Evaluation
-from skgraded.stats.exact_sums import (
+from skgraded.stats.intervals import MeanEstimate
+from skgraded.stats.paired_tests import PairedSample, count_outcomes, differences_by_query
+from skgraded.stats.rounding import (
     Moments,
+    are_equal,
     bins_of,
     counts_of_bins,
     exact_sum,
     values_of_bins,
     weighted,
 )
-from skgraded.stats.intervals import MeanEstimate
-from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
-from skgraded.stats.rounding import are_equal
 from skgraded.writing.json_text import id_from_json, id_to_json
 
 N_KEPT = 20  # number of lowest-scoring queries stored per measure

@@ -1,21 +1,15 @@
 """Confidence intervals for means over queries."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from skgraded._input.door import choice_validator, number_validator, whole_number
-from skgraded.stats.rounding import Numbers, are_equal
-
-if TYPE_CHECKING:
-    from skgraded.stats.exact_sums import Moments
+from skgraded.stats.rounding import ROUNDING, Moments, Numbers, are_equal
 
 Rng: TypeAlias = int | np.random.Generator | None  # what users pass as a source of randomness
 
 METHODS = ("bootstrap", "t")
-ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
 FEWEST_RESAMPLES = 100  # minimum number of resamples; with fewer, interval limits are imprecise
 BLOCK = 2**18  # number of float64 values per batch of resamples; a batch fits in the CPU cache
 CHECK_LEVEL = number_validator("level", 0, 1, above=True, below=True)
@@ -32,6 +26,20 @@ class ConfidenceInterval(NamedTuple):
 
     low: float
     high: float
+
+
+class MeanEstimate(NamedTuple):
+    """A weighted mean, its standard error (nan for one unit) and the range; nan without values.
+
+    The units are independent: clusters of values or, without clusters, the n values.
+    """
+
+    n: int
+    mean: float
+    standard_error: float
+    lowest: float
+    highest: float
+    n_units: int
 
 
 def check_settings(level: float, method: str, n_resamples: int, rng: Rng) -> tuple[float, str, int]:
@@ -74,20 +82,6 @@ def t_limits(estimates: MeanEstimate | Moments, level: Numbers) -> tuple[Any, An
         is_identical = are_identical(estimates) & (estimates.n_units > 1)
         low = np.where(is_identical, estimates.lowest, estimates.mean - reach)
         return low, np.where(is_identical, estimates.highest, estimates.mean + reach)
-
-
-class MeanEstimate(NamedTuple):
-    """A weighted mean, its standard error (nan for one unit) and the range; nan without values.
-
-    The units are independent: clusters of values or, without clusters, the n values.
-    """
-
-    n: int
-    mean: float
-    standard_error: float
-    lowest: float
-    highest: float
-    n_units: int
 
 
 def estimate_mean(

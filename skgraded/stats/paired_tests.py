@@ -1,15 +1,22 @@
-"""Paired tests of per-query differences."""
+"""Paired samples: differences of two systems, their tests, and one-sided outcomes."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.libraries import Advance, show_nothing
-from skgraded.stats.intervals import BLOCK, sum_clusters, sum_differences
-from skgraded.stats.paired_samples import PairedSample
-from skgraded.stats.rounding import are_equal
+from skgraded._kernels.sums import mean_of_defined
+from skgraded.stats.intervals import (
+    BLOCK,
+    MeanEstimate,
+    estimate_mean,
+    sum_clusters,
+    sum_differences,
+)
+from skgraded.stats.rounding import are_equal, subtract
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
@@ -18,6 +25,89 @@ MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, as a share of the sum of their sizes
 WIDE = 1e9  # above this ratio of two differences, the slack of one could hide the other
 Seed = int | np.random.Generator
+
+
+class PairedSample(NamedTuple):
+    """Summary statistics of a system, its baseline and their differences, without a test."""
+
+    mean: float
+    baseline_mean: float
+    wins: int
+    ties: int
+    losses: int
+    n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
+    deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
+    unit_deviation: float  # for clusters: standard error times the root of the number of clusters
+    n_differing: int  # number of queries, or clusters, whose (sum of) differences is not 0
+    estimate: MeanEstimate  # of the mean difference
+    differences: np.ndarray | None = None  # nan for excluded queries; None if they are unknown
+
+
+def summarize_pair(
+    values: np.ndarray,
+    baseline_values: np.ndarray,
+    are_undefined: np.ndarray,
+    weights: np.ndarray | None = None,
+    cluster: np.ndarray | None = None,
+) -> PairedSample:
+    """Summarize two samples of values; `are_undefined` are the queries undefined for both."""
+    of_queries = differences_by_query(values, baseline_values, weights, merge=True)
+    is_known = ~np.isnan(of_queries)
+    differences = of_queries[is_known]
+    weights = None if weights is None else weights[is_known]
+    cluster = None if cluster is None else cluster[is_known]
+    estimate, deviation = estimate_mean(differences, weights, cluster), 0.0
+    n = estimate.n
+    if n > 1 and np.ptp(differences) > 0:
+        variance = np.average((differences - estimate.mean) ** 2, weights=weights) * n / (n - 1)
+        deviation = float(np.sqrt(variance))
+    unit_deviation = deviation
+    if cluster is not None:
+        unit_deviation = estimate.standard_error * np.sqrt(estimate.n_units)
+    return PairedSample(
+        mean_of_defined(values[is_known], weights),
+        mean_of_defined(baseline_values[is_known], weights),
+        **count_outcomes(differences),
+        n_undefined=int(np.count_nonzero(is_known & are_undefined)),
+        deviation=deviation,
+        unit_deviation=unit_deviation,
+        n_differing=int(np.count_nonzero(sum_differences(differences, cluster))),
+        estimate=estimate,
+        differences=of_queries,
+    )
+
+
+def differences_by_query(
+    values: np.ndarray,
+    baseline_values: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    merge: bool = False,
+) -> np.ndarray:
+    """Subtract the baseline values; return nan where a value is missing or the weight is 0.
+
+    Queries are ties if and only if their difference is 0; see `subtract`.
+    """
+    if weights is not None:
+        values = np.where(weights > 0, values, np.nan)
+    return subtract(values, baseline_values, merge=merge)
+
+
+def count_outcomes(differences: np.ndarray) -> dict[str, int]:
+    """Count wins, ties and losses: differences above, equal to and below 0."""
+    wins, losses = (int(np.count_nonzero(x > 0)) for x in (differences, -differences))
+    return {"wins": wins, "ties": len(differences) - wins - losses, "losses": losses}
+
+
+def means_of_queries(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
+    """Return each query's mean value, ignoring nan, or nan for queries without values."""
+    known = ~np.isnan(values)
+    counts = np.bincount(query[known], minlength=n_queries)
+    sums = np.bincount(query[known], values[known], minlength=n_queries)
+    return np.divide(sums, counts, out=np.full(n_queries, np.nan), where=counts > 0)
+
+
+# Tests -------------------------------------------------------------------------------------------
 
 
 class PairedTest(NamedTuple):
@@ -39,9 +129,6 @@ class PairedTest(NamedTuple):
     accepts_clusters: bool = False  # whether p uses `cluster`
     draws: bool = False  # whether the test draws resamples
     p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
-
-
-# Tests -------------------------------------------------------------------------------------------
 
 
 def p_values(
@@ -341,3 +428,65 @@ TESTS = {
 def draws_resamples(test: str | None) -> bool:
     """Return whether a test draws resamples; None means no test."""
     return test is not None and TESTS[test].draws
+
+
+# One-sided comparisons, which show whether a system loses more than a limit ---------------------
+
+WORSE, NOT_WORSE, UNDECIDED = "worse", "not worse", "undecided"
+MOST_UNITS = 10**12  # maximum number of units; more are never needed in practice
+
+
+def judge_outcomes(
+    difference: np.ndarray,
+    standard_error: np.ndarray,
+    n_units: np.ndarray,
+    level: float,
+    max_loss: float,
+) -> dict[str, np.ndarray]:
+    """Compare differences (system minus baseline) with the largest acceptable loss.
+
+    Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``,
+    the smallest number of units that gives an outcome if all else is equal, or nan if no number
+    suffices. See `Comparison.outcomes`. A standard error of 0 means that all differences of a row are
+    equal.
+    """
+    from scipy.special import stdtrit
+
+    error = (1 - level) / len(difference)
+    with np.errstate(invalid="ignore"):
+        reach = stdtrit(n_units - 1, 1 - error) * standard_error
+    is_unknown = (standard_error == 0) & (difference != 0) & (2.0 ** (1 - n_units) > error)
+    reach = np.where(standard_error == 0, np.where(is_unknown, np.nan, 0.0), reach)
+    low, high = difference - reach, difference + reach
+    outcome = np.select(
+        [high < -max_loss, low >= -max_loss],
+        [  # One-sided comparisons, which show whether a system loses more than a limit ---------------------
+            WORSE,
+            NOT_WORSE,
+        ],
+        UNDECIDED,
+    )
+    deviations = standard_error * np.sqrt(n_units)
+    rows = zip(difference.tolist(), deviations.tolist(), strict=True)
+    n_needed = np.array([_count_needed(*row, error, max_loss) for row in rows])
+    return {"low": low, "high": high, "outcome": outcome, "n_needed": n_needed}
+
+
+def _count_needed(difference: float, deviation: float, error: float, max_loss: float) -> float:
+    """Return the smallest number of units with an outcome, or nan if no number suffices."""
+    from scipy.special import stdtrit
+
+    margin = abs(difference + max_loss)
+    if deviation == 0:
+        return 2 if difference == 0 else max(2, 1 + math.ceil(-math.log2(error)))
+    if not margin > 0:  # also nan
+        return math.nan
+
+    def is_decided(n: int) -> bool:
+        return bool(stdtrit(n - 1, 1 - error) * deviation / math.sqrt(n) <= margin)
+
+    return (
+        bisect_left(range(MOST_UNITS), True, lo=2, key=is_decided)
+        if is_decided(MOST_UNITS)
+        else math.nan
+    )

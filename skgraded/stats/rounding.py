@@ -1,15 +1,24 @@
-"""Rounding errors: which values and differences are equal.
+"""Rounding errors: which values and differences are equal, exact sums, and histogram bins.
 
 Two values of a sample are equal if they differ by at most 5e-13 times the larger value or the mean
 size of the sample's values, whichever is more. Near 0, measures such as TauAP have the rounding
 errors of the numbers that cancel. Multiplying all values by a constant changes no tie.
 """
 
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from skgraded._kernels.exact import whole_dot
+
 Numbers: TypeAlias = float | np.ndarray
+ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
 TOLERANCE = 5e-13  # largest rounding error, as a share of the values
 
 
@@ -62,3 +71,158 @@ def _merged(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
     merged = np.empty(len(order))
     merged[order] = np.copysign(sizes, differences[order])
     return merged
+
+
+# Exact sums --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, range and exact sums of values v with weights w.
+
+    The exact product of two floats has too many digits for a float, so the product w · v for each
+    query is rounded to a float u. Then Σ w u, Σ u² and Σ u v are sums of exact products.
+    """
+
+    n: int
+    lowest: float  # inf without values
+    highest: float
+    lightest: float
+    heaviest: float
+    w: Fraction
+    wv: Fraction  # Σ u
+    ww: Fraction
+    wwv: Fraction  # Σ w u
+    wwvv: Fraction  # Σ u²
+    wvv: Fraction  # Σ u v
+
+    @classmethod
+    def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
+        """Compute the moments of finite values; if `weights` is None, all weights are 1."""
+        if weights is None:  # speed only
+            n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
+            sums: tuple[Fraction, ...] = n, first, n, first, second, second
+            weights = np.ones(min(len(values), 1))
+        else:
+            u = weighted(values, weights)
+            sums = (
+                exact_sum(weights),
+                exact_sum(u),
+                exact_dot(weights, weights),
+                exact_dot(weights, u),
+                exact_dot(u, u),
+                exact_dot(u, values),
+            )
+        extremes: Any = [
+            float(extreme)
+            for array in (values, weights)
+            for extreme in (array.min(initial=math.inf), array.max(initial=-math.inf))
+        ]
+        return cls(len(values), *extremes, *sums)
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            **{
+                name: _EXTREMES.get(name, add)(getattr(self, name), getattr(other, name))
+                for name in vars(self)
+            }
+        )
+
+    def __neg__(self) -> Moments:
+        """Return the moments of the negated values."""
+        lowest, highest = 0.0 - self.highest, 0.0 - self.lowest  # never -0.0
+        return replace(self, lowest=lowest, highest=highest, wv=-self.wv, wwv=-self.wwv)
+
+    @property
+    def n_units(self) -> int:
+        """Number of independent units; without clusters, these are the values."""
+        return self.n
+
+    @property
+    def has_unequal_weights(self) -> bool:
+        """Whether at least two values have different weights."""
+        # Means of row weights can differ by rounding errors.
+        return self.n > 0 and self.heaviest - self.lightest > ROUNDING * self.heaviest
+
+    @property
+    def mean(self) -> float:
+        """Weighted mean Σ w v / Σ w, rounded to the nearest float, or nan without values."""
+        if not self.n:
+            return math.nan
+        return min(max(float(self.wv / self.w), self.lowest), self.highest)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error √(n / (n - 1) Σ (w (v - m))² / (Σ w)²) of the mean m; requires n ≥ 2."""
+        m = self.wv / self.w
+        squares = self.wwvv - 2 * m * self.wwv + m * m * self.ww
+        return _root(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
+
+    def deviation(self) -> float:
+        """Standard deviation √(n / (n - 1) Σ w (v - m)² / Σ w) from the mean m; requires n ≥ 2."""
+        m = self.wv / self.w
+        return _root(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
+
+
+_EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}
+
+
+def _root(square: Fraction) -> float:
+    """Return the square root of a number that may be too large or too small for a float."""
+    half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(square / Fraction(4) ** half), half)
+
+
+def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the products of weights and values; a product that is too large is an error."""
+    with np.errstate(over="raise"):
+        return weights * values
+
+
+def exact_sum(values: np.ndarray) -> Fraction:
+    """Return Σ v for finite floats without rounding errors."""
+    return exact_dot(values, np.ones(len(values)))
+
+
+def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
+    """Return Σ x y for finite floats without rounding errors."""
+    x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
+    return Fraction(whole_dot(x, y), 2**2148)
+
+
+# Histograms --------------------------------------------------------------------------------------
+
+STEPS = 1000  # number of histogram bins from 0 to 1
+FINER = 2**14  # number of histogram bins from 1 to 2, from 2 to 4 and so on
+MAX_BIN = STEPS + 1024 * FINER - 1
+
+
+def bins_of(values: np.ndarray) -> np.ndarray:
+    """Return the histogram bin of each value: thousandths from -1 to 1, and finer bins beyond."""
+    sizes = np.abs(values)
+    if sizes.max(initial=0.0) <= 1:  # speed only
+        return np.rint(values * STEPS).astype(np.intp)
+    mantissas, exponents = np.frexp(sizes)
+    doublings = np.maximum(exponents + 2 * mantissas - 2, 0.0)  # log2, interpolated linearly
+    bins = np.rint(np.minimum(sizes, 1.0) * STEPS + doublings * FINER)
+    return np.copysign(np.minimum(bins, MAX_BIN), values).astype(np.intp)
+
+
+def counts_of_bins(bins: np.ndarray, n_values: np.ndarray | None = None) -> np.ndarray:
+    """Return the distinct bins and the total number of values in each bin."""
+    first = bins.min(initial=MAX_BIN)
+    if len(bins) and bins.max() - first < 2**20:  # limits memory
+        totals = np.bincount(bins - first, n_values)
+        places = np.flatnonzero(totals)
+        return np.array([places + first, totals[places]], dtype=np.intp)
+    bins, at = np.unique(bins, return_inverse=True)
+    return np.array([bins, np.bincount(at, n_values)], dtype=np.intp)
+
+
+def values_of_bins(bins: np.ndarray) -> np.ndarray:
+    """Return the value at the center of each bin."""
+    sizes = np.abs(bins)
+    doublings = np.maximum(sizes - STEPS, 0) / FINER
+    powers = np.floor(doublings)
+    beyond = np.ldexp(1 + doublings - powers, powers.astype(int))
+    return np.sign(bins) * np.where(sizes > STEPS, beyond, sizes / STEPS)

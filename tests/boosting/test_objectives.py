@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
 import skgraded as sg
-from skgraded.boosting.objective import is_trainable
+from skgraded.boosting.rounds import is_trainable
 from skgraded.datasets import make_ranking
 from skgraded.lightgbm import eval_metric, objective
 from skgraded.measures import MEASURES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skgraded as sg
-from skgraded.boosting.objective import Objective
+from skgraded.boosting.rounds import Objective
 
 CLASSES = [
     (sg.NDCG, {}),

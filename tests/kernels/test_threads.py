@@ -100,7 +100,7 @@ def test_several_threads_can_use_the_same_judgments_at_once():
 )
 def test_importing_skgraded_does_not_enable_the_gil():
     code = (
-        "import sys, skgraded as sg; from skgraded.boosting.objective import Objective; "
+        "import sys, skgraded as sg; from skgraded.boosting.rounds import Objective; "
         "sg.measure('ndcng')([1, 0], [2, 1]); print(sys._is_gil_enabled())"
     )
     command = [sys.executable, "-c", code]

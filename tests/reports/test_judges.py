@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 from small_reports import drawn, evaluation
 
 import skgraded as sg
-from skgraded.stats.prediction_powered import powered_mean
+from skgraded.stats.judges import powered_mean
 
 LABELS = (
     "judge n_shared only_truth only_judge exact kappa kappa_low kappa_high kappa_weighted alpha "

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from skgraded.stats.agreement import agreement, sklearn_kappas, tau_spread
+from skgraded.stats.judges import measure_agreement, sklearn_kappas, tau_spread
 
 
 def grades_of_two(n_queries=12, n_levels=4, seed=0):
@@ -19,7 +19,7 @@ def grades_of_two(n_queries=12, n_levels=4, seed=0):
 
 def result_of(truth, judge, query, level=0.95):
     both = np.concatenate([truth, judge])
-    return agreement(truth, judge, query, level, bool((both == np.rint(both)).all()))
+    return measure_agreement(truth, judge, query, level, bool((both == np.rint(both)).all()))
 
 
 def alpha_by_definition(truth, judge, distance):
@@ -95,7 +95,7 @@ def test_alpha_without_the_only_query_that_varies_is_unknown(grade):
     """The sums of equal real grades differ by rounding, so 0/0 must not become a number."""
     truth = np.full(60, grade)
     truth[3] += 0.25
-    result = agreement(truth, truth, np.repeat(np.arange(6), 10), 0.95, is_ordinal=False)
+    result = measure_agreement(truth, truth, np.repeat(np.arange(6), 10), 0.95, is_ordinal=False)
     assert result.alpha == 1 and np.isnan(result.alpha_interval).all()
 
 

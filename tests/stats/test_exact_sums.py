@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skgraded.stats.exact_sums import Moments, exact_dot, exact_sum
 from skgraded.stats.intervals import mean_interval, t_interval
+from skgraded.stats.rounding import Moments, exact_dot, exact_sum
 
 
 def normal(n, seed=0):

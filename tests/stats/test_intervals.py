@@ -8,7 +8,7 @@ from scipy import stats
 from small_reports import evaluation
 
 import skgraded as sg
-from skgraded.stats.control_limits import share_errors
+from skgraded.stats.independent_samples import share_errors
 
 
 def weighted_mean(values, weights, axis=-1):

@@ -9,8 +9,7 @@ import scipy
 from scipy import stats
 from small_reports import compared, only_row
 
-from skgraded.stats.paired_samples import summarize_pair
-from skgraded.stats.paired_tests import TESTS, enough_resamples, p_values
+from skgraded.stats.paired_tests import TESTS, enough_resamples, p_values, summarize_pair
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from skgraded.stats.intervals import estimate_mean, t_interval
-from skgraded.stats.prediction_powered import powered_mean, queries_needed
+from skgraded.stats.judges import powered_mean, queries_needed
 
 
 def values_of(n, n_judge, seed, quality=0.7, bias=0.2):

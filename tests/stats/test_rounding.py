@@ -6,7 +6,7 @@ from scipy import stats
 from small_reports import compared, drawn, only_row
 
 import skgraded as sg
-from skgraded.stats import agreement
+from skgraded.stats import judges
 from skgraded.stats.paired_tests import TESTS
 
 # many differences are equal or 0
@@ -41,8 +41,8 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
     days = [sg.Summary.of(evs[name], label=str(i)) for i, name in enumerate("aababb")]
     assert not sg.trend(days)["is_outside"].any()
     means = np.array([next(iter(ev.mean().values())) for ev in evs.values()])
-    assert agreement.mean_ranks(means).tolist() == [1.5, 1.5]
-    assert np.isnan(agreement.tau_b(means, np.array([1.0, 2.0])))
+    assert judges.mean_ranks(means).tolist() == [1.5, 1.5]
+    assert np.isnan(judges.tau_b(means, np.array([1.0, 2.0])))
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-12, 2.0**-40, 1000.0, 1e6])
@@ -110,7 +110,7 @@ def test_tiny_values_have_the_p_values_of_their_ranks_and_means():
     ]
     assert sg.trend(days)["is_outside"].tolist() == [False] * 5 + [True]
     assert tiny["b"].minus(tiny["a"]).per_query["DCG"] == pytest.approx((b - a) * 1e-12, rel=1e-3)
-    assert agreement.mean_ranks(np.array([2e-13, 1e-13, 3e-13])).tolist() == [2, 1, 3]
+    assert judges.mean_ranks(np.array([2e-13, 1e-13, 3e-13])).tolist() == [2, 1, 3]
 
 
 def test_many_close_differences_of_different_sizes_keep_their_ranks():

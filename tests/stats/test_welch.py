@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skgraded.stats.exact_sums import Moments
-from skgraded.stats.welch import MeanGap, share_p_value
+from skgraded.stats.independent_samples import MeanGap, share_p_value
+from skgraded.stats.rounding import Moments
 
 
 def gap_between(*samples):
