@@ -175,13 +175,6 @@ def check_scores_of_rows(judgments: Judgments, y_score: ArrayLike) -> np.ndarray
     return door.check_scores(y_score, judgments.n_rows)
 
 
-def check_scores_of_systems(judgments: Judgments, by_argument: dict[str, Any]) -> list[np.ndarray]:
-    """Check scores of several systems, and compare the row labels of all systems."""
-    check_labels(judgments, by_argument)
-    n_rows = judgments.n_rows
-    return [door.check_scores(values, n_rows, name) for name, values in by_argument.items()]
-
-
 def check_labels(judgments: Judgments, by_argument: dict[str, Any]) -> None:
     """Warn if further columns have the row labels of the judgments in a different order."""
     check_row_labels(by_argument, judgments._labels)
@@ -264,7 +257,10 @@ class Layout:
 
     def round_grade(self, number: float) -> float:
         """Round a threshold or top grade to the grades' dtype, so that it can equal a grade."""
-        return door.round_to_type(number, self.grade_type)
+        limits = np.finfo(self.grade_type)
+        if limits.bits == 64 or not float(limits.tiny) <= abs(number) <= float(limits.max):
+            return number
+        return float(door.as_decimals(np.array([number], dtype=self.grade_type))[0])
 
     def repeat_by_level(self, per_query: np.ndarray) -> np.ndarray:
         """Repeat each per-query value once per level of the query; return shape (n_levels,)."""

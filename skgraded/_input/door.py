@@ -271,14 +271,6 @@ def as_decimals(floats: np.ndarray) -> np.ndarray:
     return distinct.astype("S").astype(np.float64)[inverse]
 
 
-def round_to_type(number: float, dtype: np.dtype) -> float:
-    """Round a number to a dtype of grades, so that it can equal a grade."""
-    limits = np.finfo(dtype)
-    if limits.bits == 64 or not float(limits.tiny) <= abs(number) <= float(limits.max):
-        return number
-    return float(as_decimals(np.array([number], dtype=dtype))[0])
-
-
 def check_grades(
     y: ArrayLike,
     name: str,

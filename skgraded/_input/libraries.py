@@ -1,4 +1,4 @@
-"""Other libraries: missing packages, progress bars, versions, and objects that must not be passed as data."""
+"""Other libraries: missing packages, versions, progress bars, and objects that are not data."""
 
 import platform
 import sys

@@ -17,7 +17,6 @@ from skgraded.judgments import (
     Judgments,
     as_judgments,
     check_labels,
-    check_scores_of_systems,
     layout_of,
     replace_unjudged,
 )
@@ -170,8 +169,12 @@ def evaluate(
     if clusters is not None:
         clusters = read_clusters(judgments, clusters)
     of_systems = {argument: columns[argument] for argument in by_argument}
-    systems = dict(zip(names, check_scores_of_systems(judgments, of_systems), strict=True))
+    check_labels(judgments, of_systems)
     n_rows = judgments.n_rows
+    systems = {
+        name: door.check_scores(scores, n_rows, argument)
+        for name, (argument, scores) in zip(names, of_systems.items(), strict=True)
+    }
     if document is not None:
         weights = None if weights is None else door.column(weights, "sample_weight")
         documents = columns["document"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from skgraded._input.door import plain, plain_list
 from skgraded._input.messages import counted, warn_user
-from skgraded._input.queries import find_lowest, query_codes
+from skgraded._input.queries import query_codes, sort_positions
 from skgraded._kernels.sums import mean_of_defined
 from skgraded.stats.intervals import MeanEstimate, estimate_mean
 from skgraded.stats.paired_tests import PairedSample, summarize_pair
@@ -94,7 +94,7 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     ids = next(iter(evaluations.values())).query_ids
     first = np.arange(len(ids))
     if any((rows != first).any() for rows in positions.values()):
-        first = first[find_lowest(np.zeros(len(first)), ids[first], len(first))]
+        first = sort_positions(ids)
         positions = {system: rows[first] for system, rows in positions.items()}
     per_query, undefined = (
         {

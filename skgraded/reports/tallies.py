@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.door import plain_list
-from skgraded._input.queries import find_lowest, make_sort_key
+from skgraded._input.queries import make_sort_key, sort_positions
 from skgraded.reports.evaluation import Evaluation
 from skgraded.stats.intervals import MeanEstimate
 from skgraded.stats.paired_tests import PairedSample, count_outcomes, differences_by_query
@@ -129,7 +129,8 @@ def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[float,
     if len(lowest) > 50 * N_KEPT:  # speed only
         last = np.partition(values[lowest], N_KEPT)[N_KEPT]
         lowest = lowest[values[lowest] <= last]
-    lowest = lowest[find_lowest(values[lowest], ids[lowest], N_KEPT)]
+    lowest = lowest[sort_positions(ids[lowest])]
+    lowest = lowest[np.argsort(values[lowest], kind="stable")][:N_KEPT]
     columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
     return list(zip(plain_list(ids[lowest]), zip(*columns, strict=True), strict=True))
 
