@@ -85,6 +85,7 @@ BETTER, NOT_BETTER = "significantly better than", "not significantly better than
         ([0.3, 0.2, 0.1, 0], f"a leads on AP (0.6500); {BETTER} b, c and d."),
         ([0, 0.1, 0.2, 0.3, 0.4], f"e leads on AP (0.7500); {BETTER} 4 systems."),
         ([-0.9, -1], f"a leads on AP (-0.5500); {BETTER} b.".replace("-", "−")),
+        ([np.nan, np.nan], "No query has a value of AP."),
     ],
 )
 def test_the_verdict_names_up_to_three_systems(means, expected):
@@ -112,22 +113,15 @@ def test_the_verdict_distinguishes_significant_differences(settings, expected):
 
 
 def test_the_verdict_names_measures_that_disagree():
-    def both(first, second):
-        values = (of_means(first, 0.02), of_means(second, 0.02, "RR"))
-        return {
-            name: evaluation(
-                {"AP": values[0][name].per_query["AP"], "RR": values[1][name].per_query["RR"]}
-            )
-            for name in first
-        }
-
-    for second, expected in [
+    first = of_means({"a": 0.1, "b": 0}, 0.02)
+    for means, expected in [
         ({"a": 0.2, "b": 0}, ""),
         ({"a": 0, "b": 0.2}, f" b leads on RR (0.6500); {BETTER} a."),
         ({"a": 0, "b": 0.0001}, f" b leads on RR (0.4501); {NOT_BETTER} a."),
     ]:
-        result = verdict_on(both({"a": 0.1, "b": 0}, second))
-        assert result == f"a leads on AP (0.5500); {BETTER} b.{expected}"
+        second = of_means(means, 0.02, "RR")
+        both = {name: evaluation(first[name].per_query | second[name].per_query) for name in "ab"}
+        assert verdict_on(both) == f"a leads on AP (0.5500); {BETTER} b.{expected}"
 
 
 def test_a_verdict_counts_further_measures_that_disagree():
@@ -176,13 +170,6 @@ def test_the_verdict_says_if_the_leader_is_worse_on_shared_queries():
     assert verdict.startswith(
         "a leads on AP (0.6000); on the queries of both significantly worse than b."
     )
-
-
-def test_the_verdict_states_that_no_query_has_a_value():
-    nothing = {name: evaluation({"AP": [np.nan, np.nan]}) for name in "ab"}
-    board = sg.compare(nothing, test="t").leaderboard()
-    assert board.verdict == "No query has a value of AP."
-    assert not board.rows["is_best"].any()
 
 
 def test_the_verdict_names_the_leader_of_each_segment():

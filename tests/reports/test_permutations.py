@@ -48,10 +48,9 @@ def draw_systems(rng):
 def draw_settings(rng, systems):
     """Return settings of `compare`; there are no tests with unequal weights."""
     segments = {query: "xy"[int(query[1:]) % 2] for query in systems["A"].query_ids}
-    tests = list(TESTS)
     return {
         "baseline": rng.choice([None, None, "A"]),
-        "test": None if systems["A"].weights is not None else rng.choice(tests),
+        "test": None if systems["A"].weights is not None else rng.choice(list(TESTS)),
         "correction": rng.choice(["holm", "fdr_bh", None]),
         "by": segments if rng.random() < 0.5 else None,
         "n_resamples": 100,
