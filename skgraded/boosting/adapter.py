@@ -120,7 +120,7 @@ def make_adapter(estimator: Estimator, *, grades_are_gains: bool = False) -> "Ad
 
 @cache
 def _find_adapters(library: str) -> Mapping[str, type["Adapter"]]:
-    """Return the ADAPTERS of a library, by class name; empty for libraries without a file here."""
+    """Return the ADAPTERS of a library, by class name; empty for an unsupported library."""
     file = f"{__package__}.{library}"  # the shared files have no ADAPTERS
     return getattr(import_module(file), "ADAPTERS", {}) if is_installed(file) else {}
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from types import FrameType
+from traceback import walk_stack
 from typing import Any
 
 
@@ -13,12 +13,10 @@ def find_library_locals(name: str, kind: type) -> Mapping[str, Any]:
     the calling library functions. Without such a function on the stack, the dict is empty.
     """
     library = kind.__module__.partition(".")[0]
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    for frame, _ in walk_stack(sys._getframe(1)):
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
         if package == library and isinstance(frame.f_locals.get(name), kind):
             return frame.f_locals
-        frame = frame.f_back
     return {}
 
 
@@ -30,14 +28,13 @@ def find_pipeline_input(X: Any) -> Any:
     """
     from sklearn.pipeline import Pipeline
 
-    passed, frame = X, sys._getframe(1).f_back
-    while frame is not None:
+    passed = X
+    for frame, _ in walk_stack(sys._getframe(2)):
         if frame.f_code.co_name == "score" and isinstance(frame.f_locals.get("self"), Pipeline):
             outer: Any = frame.f_locals.get("X")
             # If a step scores other rows, the number of rows differs.
             if hasattr(outer, "shape") and outer.shape[0] == X.shape[0]:
                 passed = outer
-        frame = frame.f_back
     return passed
 
 
@@ -46,10 +43,8 @@ def find_cross_validated(splitter: object) -> Any:
 
     These functions call the splitter with X, but do not pass the estimator.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    for frame, _ in walk_stack(sys._getframe(1)):
         is_of_sklearn = str(frame.f_globals.get("__name__")).startswith("sklearn.")
         if is_of_sklearn and frame.f_locals.get("cv") is splitter:
             return frame.f_locals.get("base_estimator", frame.f_locals.get("estimator"))
-        frame = frame.f_back
     return None

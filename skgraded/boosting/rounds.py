@@ -94,7 +94,9 @@ def cache_judgments(
     """
     columns: tuple[Any, ...] = (labels, group, weight)
     judgments, known = _judgments.get(id(owner), (None, ()))
-    if judgments is None or not all(map(np.array_equal, known, columns)):  # None equals None
+    if judgments is None or not all(
+        map(np.array_equal, known, columns)
+    ):  # also for two missing weights
         if check is not None:
             check()
         grades = np.asarray(labels, dtype=np.float32)  # all libraries store 32-bit labels
@@ -258,9 +260,8 @@ class Objective:
 
 def is_trainable(measure: Measure) -> bool:
     """Return whether the kernel can compute how swapping two documents changes the measure."""
-    plan = prepare(
-        measure, layout_of(Judgments([0.0]))
-    ).plan  # the kind of sum does not depend on the grades
+    # The plan of any judgments suffices, because the kind of sum does not depend on the grades.
+    plan = prepare(measure, layout_of(Judgments([0.0]))).plan
     if plan is None:
         return False
     # Without a discount, all ranks have the same weight.

@@ -14,8 +14,8 @@ from skgraded.reports.summary import Summaries, Summary
 
 # These constants affect speed and memory usage, but never the results.
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed
-MIN_QUERIES = 2**16  # queries that are summed at once
-MIN_QUERIES_OF_SEGMENTS = 2**19  # the same for segments, because each block requires many sums
+MIN_QUERIES = 2**16  # minimum number of queries that are summed at once
+MIN_QUERIES_OF_SEGMENTS = 2**19  # more queries, because each segment requires its own sums
 
 
 @suggest_arguments

@@ -28,7 +28,7 @@ from skgraded.large.parts import (
 
 # These constants affect speed and memory usage, but never the results.
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
-MAX_QUERIES_IN_MEMORY = 2**18  # the same for per-query values
+MAX_QUERIES_IN_MEMORY = 2**18  # maximum number of queries whose values are in memory
 N_PIECES = 64  # number of pieces on disk for rows if their number is unknown
 N_PIECES_OF_QUERIES = 8  # number of pieces on disk for per-query values
 ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
@@ -139,10 +139,10 @@ def regroup_items(
     blocks: list[list[tuple[int, int]]] = [[] for _ in range(n)]  # (offset, size)
     for group in group_by_size(items, limit):
         if not file.tell() and sum(item.num_rows for item in group) < limit:
-            yield group  # all items
+            yield group  # the group contains all items
             return
         _write_group(group, file, blocks)
-        del group  # before the next one is read
+        del group  # frees its memory before the next group is read
     for of_piece in filter(None, blocks):
         yield [_read_block(file, *block) for block in of_piece]
 

@@ -21,7 +21,7 @@ from skgraded.datasets.text_files import open_unpacked, read_blocks
 from skgraded.large.jobs import Job
 
 CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)
-PARQUET = re.compile(r"\.(parquet|pq)$", re.IGNORECASE)  # only in folders
+PARQUET = re.compile(r"\.(parquet|pq)$", re.IGNORECASE)  # only used to find files in folders
 
 Batches = Generator[tuple[str, Any], None, None]  # a batch and its name in error messages
 FolderColumns = dict[str, str | None]  # names and values in folder names such as country=de

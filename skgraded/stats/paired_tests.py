@@ -39,7 +39,7 @@ class PairedSample(NamedTuple):
     deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
     unit_deviation: float  # for clusters: standard error times the root of the number of clusters
     n_differing: int  # number of queries, or clusters, whose (sum of) differences is not 0
-    estimate: MeanEstimate  # of the mean difference
+    estimate: MeanEstimate  # estimate of the mean difference
     differences: np.ndarray | None = None  # nan for excluded queries; None if they are unknown
 
 
@@ -479,7 +479,7 @@ def _count_needed(difference: float, deviation: float, error: float, max_loss: f
     margin = abs(difference + max_loss)
     if deviation == 0:
         return 2 if difference == 0 else max(2, 1 + math.ceil(-math.log2(error)))
-    if not margin > 0:  # also nan
+    if not margin > 0:  # the margin may also be nan
         return math.nan
 
     def is_decided(n: int) -> bool:

@@ -7,9 +7,6 @@ import pytest
 from scipy import stats
 from small_reports import evaluation
 
-import skgraded as sg
-from skgraded.stats.independent_samples import share_errors
-
 
 def weighted_mean(values, weights, axis=-1):
     return (values * weights).sum(axis) / weights.sum(axis)
@@ -116,23 +113,3 @@ def test_the_interval_of_identical_values_is_their_mean(method, weighted):
         ev = an_evaluation(np.full(n, value), 0.1 + np.arange(n) % 3 if weighted else None)
         assert ev.confidence_interval(method=method, rng=0)["AP"] == (value, value)
         assert ev.mean()["AP"] == value
-
-
-# Control limits ----------------------------------------------------------------------------------
-
-
-def test_a_mean_on_its_control_limits_is_inside():
-    days = [
-        sg.Summary.of(evaluation({"AP": [0.5] * 3}, np.arange(3) + 3 * day), label=str(day))
-        for day in range(8)
-    ]
-    frame = sg.trend(days)
-    assert frame[["mean", "lower", "upper"]].values[-1].tolist() == [0.5, 0.5, 0.5]
-    assert not frame["is_outside"].any()
-
-
-def test_the_error_of_a_share_solves_its_quadratic_equation():
-    counts, sizes = np.array([1, 0, 3]), np.array([4, 5, 10])
-    errors = share_errors(counts, sizes)
-    for d, n, q in zip(errors, sizes, [0, 1 / 4, 1 / 9], strict=True):
-        assert n * d**2 == pytest.approx(3**2 * (q * (1 - q) + d), rel=1e-12)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy import stats
+from small_reports import evaluation
 
-from skgraded.stats.independent_samples import MeanGap, share_p_value
+import skgraded as sg
+from skgraded.stats.independent_samples import MeanGap, share_errors, share_p_value
 from skgraded.stats.rounding import Moments
 
 
@@ -46,3 +48,23 @@ def test_shares_are_compared_with_fishers_exact_test(counts, sizes):
     assert share_p_value(counts, sizes) == pytest.approx(expected, rel=1e-12)
     # Among the C(4, 2) = 6 choices of two values, 2 are as extreme as two values from one group.
     assert share_p_value((2, 0), (2, 2)) == pytest.approx(2 / 6)
+
+
+# Control limits ----------------------------------------------------------------------------------
+
+
+def test_a_mean_on_its_control_limits_is_inside():
+    days = [
+        sg.Summary.of(evaluation({"AP": [0.5] * 3}, np.arange(3) + 3 * day), label=str(day))
+        for day in range(8)
+    ]
+    frame = sg.trend(days)
+    assert frame[["mean", "lower", "upper"]].values[-1].tolist() == [0.5, 0.5, 0.5]
+    assert not frame["is_outside"].any()
+
+
+def test_the_error_of_a_share_solves_its_quadratic_equation():
+    counts, sizes = np.array([1, 0, 3]), np.array([4, 5, 10])
+    errors = share_errors(counts, sizes)
+    for d, n, q in zip(errors, sizes, [0, 1 / 4, 1 / 9], strict=True):
+        assert n * d**2 == pytest.approx(3**2 * (q * (1 - q) + d), rel=1e-12)
