@@ -285,13 +285,6 @@ def check_grades(
     return grades
 
 
-def check_given_grades(y: ArrayLike, name: str, row_name: RowName = ROW) -> np.ndarray:
-    """Check grades; return float16 and float32 grades unchanged and other grades as float64."""
-    grades, dtype = read_grades(y, name, row_name=row_name)
-    refuse_bad_grades(grades, name, allow_nan=True, row_name=row_name)
-    return grades.astype(dtype, copy=False)
-
-
 def refuse_bad_grades(
     grades: np.ndarray,
     name: str,

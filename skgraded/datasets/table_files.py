@@ -13,10 +13,11 @@ import numpy as np
 
 from skgraded._input.door import (
     argument_error,
-    check_given_grades,
     check_given_scores,
     object_array,
     place_errors,
+    read_grades,
+    refuse_bad_grades,
 )
 from skgraded._input.libraries import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing_ids
@@ -56,8 +57,11 @@ def read_columns(
     with place_errors(path):
         table = {name: np.asarray(cells[name]) for name in texts}
         row_name = name_rows(lines)
-        table[grade] = check_given_grades(cells[grade], f"column {grade!r}", row_name)
-        lacks_grade = np.isnan(table[grade])
+        name = f"column {grade!r}"
+        grades, dtype = read_grades(cells[grade], name, row_name=row_name)
+        refuse_bad_grades(grades, name, allow_nan=True, row_name=row_name)
+        table[grade] = grades.astype(dtype, copy=False)
+        lacks_grade = np.isnan(grades)
         if lacks_grade.any() and not allow_unjudged:
             raise argument_error(
                 f"column {grade!r} must be finite; got nan for {row_name(int(lacks_grade.argmax()))}: "

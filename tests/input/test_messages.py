@@ -17,6 +17,7 @@ from sklearn.metrics import ndcg_score
 
 import skgraded as sg
 from skgraded._input.door import add_place
+from skgraded._input.messages import find_nearest, suggest_name
 from skgraded.datasets import read_qrels, read_run
 from skgraded.judgments import layout_of
 from skgraded.measures import MEASURES
@@ -491,3 +492,31 @@ def test_errors_keep_the_names_of_arguments_in_workers_and_with_a_place():
 def test_arguments_with_names_of_other_tools_name_ours(function, name, ours):
     with pytest.raises(TypeError, match=rf"\(\) has no argument '{name}': pass it as {ours}=\."):
         function(**{name: 1})
+
+
+@pytest.mark.parametrize(
+    "word, known, expected",
+    [
+        ("scoer", ["country", "score"], "score"),  # adjacent characters are swapped
+        ("grades", ["grade", "query"], "grade"),
+        ("qury", ["query"], "query"),
+        ("Score", ["score"], "score"),
+        ("relevant", ["relevance"], "relevance"),  # two of nine characters differ
+        ("kendall", ["KendallTau"], "KendallTau"),  # an abbreviation
+        ("bm24", ["lgbm", "bm25"], "bm25"),
+        ("sessions", ["season", "session"], "session"),  # the nearest of several
+        (0, [0, 1], "0"),
+        ("scoer", ["country"], None),
+        ("bpref", ["rbp"], None),
+        ("auc", ["tauap", "ap"], None),
+        ("nope", ["nerr"], None),
+        ("mae", ["map"], None),
+        ("dya", ["day"], None),
+        ("", ["a"], None),
+        ("x", [], None),
+    ],
+)
+def test_only_similar_names_are_suggested(word, known, expected):
+    assert find_nearest(word, known) == expected
+    hint = "" if expected is None else f" Did you mean {expected!r}?"
+    assert suggest_name(word, known) == hint

@@ -1,12 +1,16 @@
-"""Use with the required dependencies alone, and errors that name missing optional packages."""
+"""Missing optional packages, the versions that `show_versions` prints, and progress bars."""
 
 import json
+import platform
 import subprocess
 import sys
+import time
+from importlib.metadata import version
 
 import pytest
 
-from skgraded._input.libraries import needs
+import skgraded as sg
+from skgraded._input.libraries import needs, show_progress
 from skgraded.cli import main
 
 OPTIONAL = [
@@ -163,3 +167,38 @@ def test_the_module_that_an_installed_package_lacks_is_named(tmp_path, monkeypat
             import missing_module  # noqa: F401
     with pytest.raises(ZeroDivisionError), needs("This", "numpy"):
         1 / 0  # noqa: B018
+
+
+def test_python_threads_and_the_installed_libraries_are_listed(capsys, monkeypatch):
+    monkeypatch.setattr("skgraded._input.libraries.OPTIONAL", ("lightgbm", "no-such-library"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    sg.show_versions()
+    lines = (line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
+    shown = {name.strip(): text for name, text in lines}
+    assert list(shown) == [
+        "python",
+        "executable",
+        "machine",
+        "threads",
+        "GIL",
+        "skgraded",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "lightgbm",
+    ]
+    assert platform.python_version() in shown["python"] and shown["executable"] == sys.executable
+    assert shown["threads"] == "3" and shown["numpy"] == version("numpy")
+
+
+@pytest.mark.parametrize("is_notebook", [False, True])
+def test_a_bar_is_shown_in_notebooks_but_not_in_files(monkeypatch, capsys, is_notebook):
+    pytest.importorskip("tqdm")
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    if is_notebook:
+        monkeypatch.setitem(sys.modules, "ipykernel", sys)  # any module: only its name counts
+    with show_progress(True, 3, desc="letters") as advance:
+        time.sleep(0.6)  # bars of short computations are not shown
+        advance(2, "best: b")
+    shown = capsys.readouterr().err
+    assert ("letters" in shown and "2/3" in shown and "best: b" in shown) == is_notebook
