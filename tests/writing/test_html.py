@@ -291,7 +291,7 @@ def test_the_page_names_the_test_and_omits_uninformative_columns(settings, metho
 
 
 def test_with_many_queries_those_with_the_largest_differences_are_kept(monkeypatch):
-    monkeypatch.setattr("skgraded.reports.comparison_page.MAX_VALUES", 6 * 250)
+    monkeypatch.setattr("skgraded.reports.comparison.MAX_VALUES", 6 * 250)
     cmp = compared(["old", "new", "newer"], 300, test=None)
     page = Page(cmp.to_html())
     spread = np.ptp(cmp.per_query["NDCNG@10"], axis=0)
