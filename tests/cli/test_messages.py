@@ -40,6 +40,13 @@ COMMANDS = [  # each with a regex that the message matches
     ("evaluate none b.run --output no/such", "No such file or directory: .*no/such"),
     ("evaluate none b.run --output .", r"Is a directory: '\.'"),
     ("compare none a.run b.run --level 2", "skgraded: --level must be .* got 2.0"),
+    *(
+        (
+            f"compare none a.run b.run --max-loss {loss}",
+            "--max-loss must be a finite number ≥ 0; got",
+        )
+        for loss in ("-0.1", "nan", "inf")
+    ),
     (
         "compare none/*.parquet --score-column a --score-column b --test wilcoxon",
         "requires per-query values",
@@ -252,13 +259,11 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
 ]
 
 
-@pytest.mark.parametrize("command, message", COMMANDS, ids=[command for command, _ in COMMANDS])
-def test_a_wrong_command_fails_with_one_line(files, capsys, command, message):
-    assert re.search(message, refused(capsys, command))
+CASES = [*(({}, *row) for row in COMMANDS), *BAD_FILES]
 
 
-@pytest.mark.parametrize("changed, command, message", BAD_FILES, ids=[row[2] for row in BAD_FILES])
-def test_wrong_files_fail_with_one_line(files, capsys, changed, command, message):
+@pytest.mark.parametrize("changed, command, message", CASES, ids=[row[1] for row in CASES])
+def test_wrong_commands_and_files_fail_with_one_line(files, capsys, changed, command, message):
     for name, text in changed.items():
         (files / name).parent.mkdir(exist_ok=True)
         (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())

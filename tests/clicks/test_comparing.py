@@ -7,10 +7,19 @@ from scipy import stats
 
 import skgraded as sg
 
-NAMES = {"clicked": "clicked", "position": "position"}
-NAMES |= {"qid": "qid", "item": "item", "session": "session"}
-COLUMNS = ["system", "dcg", "ci_low", "ci_high", "difference", "difference_low", "difference_high"]
-COLUMNS += ["p_value", "n_queries", "n_sessions"]
+NAMES = {name: name for name in ("clicked", "position", "qid", "item", "session")}
+COLUMNS = [
+    "system",
+    "dcg",
+    "ci_low",
+    "ci_high",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "p_value",
+    "n_queries",
+    "n_sessions",
+]
 
 
 def simulated(n_queries=30, n_sessions=3_000, seed=0):

@@ -106,12 +106,10 @@ def test_events_of_one_impression_are_merged_by_the_lines_that_the_error_shows()
     events = pd.concat(
         [shown.assign(click=0), shown[log.clicked == 1].assign(click=1)], ignore_index=True
     )
-    names = {"clicked": "click", "position": "position"}
-    ids = {"session": "session", "qid": "qid", "item": "item"}
-    with pytest.raises(
-        ValueError, match="Rows .* are the same impression .*, with and with"
-    ) as info:
-        sg.ClickLog(**names, **ids, data=events)
+    names = {"clicked": "click", **{name: name for name in shown}}
+    message = "Rows .* are the same impression .*, with and with"
+    with pytest.raises(ValueError, match=message) as info:
+        sg.ClickLog(**names, data=events)
     text = str(info.value)
     assert (
         "SELECT session, qid, item, position, max(click) AS click FROM log "
@@ -120,9 +118,8 @@ def test_events_of_one_impression_are_merged_by_the_lines_that_the_error_shows()
     line = text.partition("take the maximum: ")[2].partition(" in pandas")[0]
     merged = eval(line, {"log": events})
     assert merged["click"].sum() == log.clicked.sum() and len(merged) == len(log.clicked)
-    assert len(sg.ClickLog(**names, **ids, data=merged).grades(1 / np.arange(1, 4.0))) == len(
-        merged
-    )
+    grades = sg.ClickLog(**names, data=merged).grades(1 / np.arange(1, 4.0))
+    assert len(grades) == len(merged)
     # A click on the same document in another list does not belong to this impression.
     twice = {"clicked": [0, 1], "position": [1, 1], "item": ["a", "a"], "session": ["s", "s"]}
     sg.ClickLog(**twice, qid=["p", "q"])

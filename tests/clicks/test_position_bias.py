@@ -27,7 +27,7 @@ def simulated(eta=1.0, n_queries=300, n_sessions=20_000, n_rankers=3, seed=0):
 
 
 def bias_of(columns, session="session", **settings):
-    names = {"clicked": "clicked", "position": "position", "qid": "qid", "item": "item"}
+    names = {name: name for name in ("clicked", "position", "qid", "item")}
     log = sg.ClickLog(**names, session=session, data=columns)
     return log.position_bias(**{"rng": 0, "n_resamples": 20} | settings)
 
