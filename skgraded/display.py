@@ -50,8 +50,8 @@ __all__ = [
 # Okabe and Ito's colors are distinguishable with any type of color blindness.
 # Colors with more contrast against light and dark backgrounds come first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
-NAME_WIDTH = 28  # maximum number of characters in a name; longer names are shortened
-LEGEND_WIDTH = 2.0  # inches; a new figure is wider than the default, because of its legend
+NAME_WIDTH = 28  # characters; longer names are shortened
+LEGEND_WIDTH = 2.0  # inches added to the default width of a new figure, for its legend
 LINESTYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dv*Pph8"
 MOST_MARKED = 12  # maximum number of markers per curve
@@ -60,7 +60,7 @@ Style = Mapping[str, Any] | None  # keyword arguments for matplotlib
 
 
 class Display:
-    """Base class of plots; a plot stores the plotted data and, once it is drawn, the axes."""
+    """Base class of plots, which store the plotted data and, once drawn, the axes."""
 
     ax_: Any
     figure_: Any
@@ -78,9 +78,9 @@ class Display:
     def _finish(
         self, below: str, side: str = "", title: str | None = None, has_integers: bool = False
     ) -> None:
-        """Label the axes and draw the legend, which is beside the axes if matplotlib fits them.
+        """Label the axes and draw the legend, beside the axes if the figure has a layout engine.
 
-        If `has_integers`, the ticks of the horizontal axis are integers.
+        With `has_integers`, the horizontal axis has ticks only at integers.
         """
         from matplotlib.ticker import MaxNLocator
 
@@ -98,14 +98,14 @@ class Display:
 
 
 def split_systems(systems: object, name: str | None) -> tuple[list[str] | None, list[Any]]:
-    """Return the names (None if not given) and values of one system or a mapping of systems."""
+    """Return the names of systems, or None without names, and a list of their values."""
     if isinstance(systems, Mapping):
         return [str(key) for key in systems], list(systems.values())
     return None if name is None else [name], [systems]
 
 
 def systems_first(values: ArrayLike, argument: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array of shape (n_systems, *shape); leading axes of length 1 may be missing."""
+    """Convert values to an array of shape (n_systems, *shape) by adding missing leading axes."""
     array = np.array(values, dtype=float, ndmin=len(shape) + 1)
     if array.shape[1:] != shape:
         wanted = ", ".join(map(str, ("n_systems", *shape)))
@@ -119,7 +119,7 @@ def best_first(values: np.ndarray) -> list[int]:
 
 
 def name_text(name: object) -> str:
-    """Return a name as text that matplotlib neither parses as a formula nor hides ("_name")."""
+    """Escape a name, because matplotlib parses "$x$" as a formula and hides "_x" in legends."""
     text = shortened(" ".join(str(name).split()), NAME_WIDTH).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
@@ -132,7 +132,7 @@ class CurveDisplay(Display):
 
     lines_: list[Any]
     from_predictions: Any
-    _heights: np.ndarray  # one number per system; systems with higher numbers are drawn first
+    _heights: np.ndarray  # one number per system, which sorts the curves
     _draw: Any
 
     @classmethod
@@ -204,7 +204,7 @@ class CurveDisplay(Display):
         self._begin(ax)
         self.lines_ = []
         first = len(self.ax_.lines)  # curves of an earlier display
-        # Colors are assigned in input order, so that a system has the same color in all displays.
+        # Colors follow the input order, so that a system has the same color in all displays.
         looks = {s: first + s for s in best_first(self._heights)}
         self._draw(looks, line_kw or {})
         return self
@@ -217,7 +217,7 @@ def check_predictions(
     unjudged_documents: str | None,
     **truth: Any,
 ) -> tuple[Judgments, list[str] | None, list[np.ndarray]]:
-    """Return the judgments, the names of the systems (or None), and their checked scores."""
+    """Check the input of `from_predictions`; return the judgments, the names and the scores."""
     rule = check_unjudged_documents(unjudged_documents)
     names, systems = split_systems(y_score, name)
     judgments = as_judgments(y_true, **truth)
@@ -368,7 +368,7 @@ class ThresholdCurveDisplay(CurveDisplay):
             }
             steps = np.append(values[s, :1], values[s])
             self.lines_ += self.ax_.plot(t, steps, **settings | dict(style))
-        self.ax_.autoscale(axis="y")  # an earlier display has fixed the limits
+        self.ax_.autoscale(axis="y")  # resets the limits of an earlier display
         self.ax_.set_ylim(bottom=0)
         axis = "threshold t / top grade of the query" if self.relative else "threshold t"
         title = None if self.mu_ap is None or self.name is None else "system (μMAP)"
@@ -508,14 +508,14 @@ class CutoffCurveDisplay(CurveDisplay):
 
 
 def check_comparison(comparison: Comparison) -> None:
-    """Raise an error for other objects, and for segments, which a plot could not distinguish."""
+    """Raise an error if the argument is not a Comparison, or is a Comparison with segments."""
     check_kind(comparison, Comparison, "comparison")
     if comparison.segments is not None:
         raise ValueError("comparison must not have segments: call compare without by=.")
 
 
 def measure_names(measures: Measures | None, known: list[str]) -> list[str]:
-    """Return the names of the measures to draw; None means all known measures."""
+    """Return the names of the measures to draw, which are all known measures by default."""
     if measures is None:
         return known
     listed = [measures] if isinstance(measures, (str, Measure)) else measures
@@ -647,7 +647,7 @@ class IntervalDisplay(Display):
         """
         check_comparison(comparison)
         shown = measure_names(measures, comparison.measures)
-        # The pairs have the same order for each measure.
+        # The tables of all measures list the pairs of systems in the same order.
         tables = [
             select_rows(comparison.rows, comparison.rows["measure"] == name) for name in shown
         ]
@@ -723,7 +723,7 @@ class IntervalDisplay(Display):
 
 
 def _pair_text(name: str) -> str:
-    """Return a name as text; for a long pair, place the two names on separate lines."""
+    """Escape the name of a row, and place the names of a long pair of systems on separate lines."""
     parts = [name_text(part) for part in str(name).split(" − ")]
     return ("\n− " if sum(map(len, parts)) > NAME_WIDTH else " − ").join(parts)
 
@@ -853,7 +853,7 @@ class QueryDifferenceDisplay(Display):
             "hatch": "////",
             "label": f"{name_text(self.baseline)} better:\n{count_queries(self.losses)}",
         }
-        # Axes.stairs would take seconds for 30,000 queries.
+        # Axes.stairs would take several seconds to draw 30,000 queries.
         self.wins_, self.losses_ = (
             self.ax_.fill_between(np.arange(n + 1), part, step="post", linewidth=0, **look | style)
             for part, look in ((heights.clip(0), wins), (heights.clip(max=0), losses))
@@ -873,7 +873,7 @@ class QueryDifferenceDisplay(Display):
 
 
 class PositionBiasDisplay(Display):
-    """The examination of each position with its interval, and the click rates for comparison.
+    """Examination probability of each position with its interval, compared with the click rate.
 
     Parameters
     ----------

@@ -229,16 +229,15 @@ COMPARE: dict[str, dict[str, Any]] = {
         "help": "random seed for the randomization test and the bootstrap (default: 0)",
     },
 }
-# Options whose names differ from the names of the arguments that they set.
+# Options with another name than the argument of the function that they set.
 OPTIONS = {"n_resamples": "--resamples", "document": "--document-column"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the arguments `argv`, which default to ``sys.argv[1:]``.
 
-    Return the exit code: 0 after success; 1 if a run is worse (`--max-loss`) or not shown to be
-    not worse (`--require-not-worse`); 2 for invalid input, after one line on standard error; or 130
-    after an interrupt.
+    Return the exit code, which is 0 after success and 1 if a run fails the limit of `--max-loss`.
+    It is 2 for invalid input, with one line on standard error, and 130 after an interrupt.
     """
     try:
         args = _make_parser().parse_args(argv)
@@ -246,7 +245,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", UserWarning)
             text, outcomes = _run_command(args)
         _write(text, args)
-    except BrokenPipeError:  # the reading process has closed the pipe
+    except BrokenPipeError:  # the process that reads the output has exited
         return 0
     except KeyboardInterrupt:
         return 130
@@ -266,7 +265,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _with_options(error: Exception) -> str:
-    """Return the message of an error, with options instead of the names of arguments."""
+    """Return the message of an error, in which options replace the names of arguments."""
     message = str(error)
     for name in getattr(error, "arguments", ()):
         option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
@@ -276,12 +275,12 @@ def _with_options(error: Exception) -> str:
 
 
 def _say(message: str) -> None:
-    if sys.stderr is not None:  # if stderr is closed, print would write to standard output
+    if sys.stderr is not None:  # with a closed stderr, print would write to stdout
         print(f"skgraded: {escape_unprintable(message)}", file=sys.stderr)
 
 
 def _run_command(args: Namespace) -> tuple[str, Rows | None]:
-    """Evaluate the files; return the text to print, and the outcomes if there is a limit."""
+    """Evaluate the files; return the text to print and, with --max-loss, the outcomes."""
     if args.output is not None:
         if os.path.realpath(args.output) in map(os.path.realpath, args.files):
             raise ValueError(f"--output {args.output} is also an input file: choose another name.")
@@ -306,7 +305,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
 
 
 def _with_implied(args: Namespace) -> Namespace:
-    """Return the options, including implied options, the measures, and the systems in the files."""
+    """Add implied options, the measures and the names of the systems to the options."""
     names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
     implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}
@@ -324,11 +323,11 @@ def _with_implied(args: Namespace) -> Namespace:
 
 
 def _read_settings(args: Namespace) -> dict[str, Any]:
-    """Return the arguments of `compare` that the options specify, checked before files are read."""
+    """Convert the options to arguments of `compare`, and check them before files are read."""
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")
     whole_number(args.seed or 0, "seed", 0)
-    names = {  # names have priority over paths, because a later key replaces an earlier one
+    names = {  # names come last, so that they replace equal paths
         **{os.path.basename(path): name for name, path in args.systems.items()},
         **{path: name for name, path in args.systems.items()},
         **{name: name for name in args.systems},
@@ -355,7 +354,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
 
 def _write(text: str, args: Namespace) -> None:
     """Write the text to the file specified by --output, or to standard output."""
-    # Control characters in ids could change the state of a terminal.
+    # A terminal would execute control characters in ids.
     is_unchanged = args.format in ("csv", "html") and (args.output or not sys.stdout.isatty())
     text = (utf8 if is_unchanged else escape_unprintable)(text.rstrip("\n") + "\n")
     if args.output is not None:
@@ -363,7 +362,7 @@ def _write(text: str, args: Namespace) -> None:
     try:
         print(text, end="", flush=True)
     except OSError:
-        # Python flushes standard output at exit, which would fail again.
+        # Python flushes standard output at exit, and the flush would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
 

@@ -29,7 +29,7 @@ from skgraded.writing.text import utf8
 # Kinds of files, as messages name them.
 RUNS, LETOR, TABLE = "qrels and runs", "a LETOR file", "a table"
 FOLDER = "a folder or a pattern of Parquet files"
-# Options that have no effect for other kinds of files.
+# The only kind of files for which an option has an effect, keyed by option.
 ONLY_FOR = {
     "split": RUNS,
     "drop_identical_ids": RUNS,
@@ -38,7 +38,7 @@ ONLY_FOR = {
     "duplicates": FOLDER,
     "summary_label": FOLDER,
 }
-# What happens to judged queries that are missing from a run.
+# Texts of notes about judged queries that are missing from a run.
 FATES = {
     "count": "count as empty rankings",
     "raise": "are refused (-c counts them)",
@@ -48,7 +48,7 @@ LETOR_LINE = re.compile(rb"\s*\S+\s+qid:")
 
 
 def find_kind(paths: Sequence[str]) -> str:
-    """Return the kind of the files; RUNS includes LETOR files, which are recognized later."""
+    """Return the kind of the files, which is RUNS for LETOR files, because no file is opened."""
     if len(paths) > 1:
         return RUNS
     is_pattern = glob.has_magic(paths[0]) and not os.path.exists(paths[0])
@@ -77,7 +77,7 @@ def name_systems(args: Namespace, kind: str) -> dict[str, str]:
 
 
 def _refuse_unavailable(args: Namespace, kind: str) -> None:
-    """Raise an error if an option has no effect for this kind of files."""
+    """Raise an error if an option has no effect for the kind of the input files."""
     for option, needed in ONLY_FOR.items():
         if getattr(args, option) and kind != needed:
             raise ValueError(
@@ -100,9 +100,9 @@ def _refuse_unavailable(args: Namespace, kind: str) -> None:
 
 
 def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
-    """Evaluate the systems; return the whole report, and the reports by system.
+    """Evaluate the systems; return a report of all systems, and a dict of reports by system.
 
-    The report of a folder is a Summary or Summaries; otherwise, both are the same dict.
+    For a folder, the first value is a Summary or Summaries. For other files, both values are equal.
     """
     if args.kind != RUNS:
         _refuse_unavailable(args, args.kind)

@@ -1,4 +1,4 @@
-"""Columns of the output, one per measure, and formats of the output, in the table `WRITERS`."""
+"""Columns and formats of the output of the command; `WRITERS` lists the formats."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from skgraded.writing.tables import fitting
 from skgraded.writing.text import percent_text
 
 OFFICIAL = (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
-MOST_PAIRS = 12  # pairs that text describes in sentences and that a terminal table lists
+MOST_PAIRS = 12  # pairs; with more pairs, text contains no sentences about them
 DIFFERENT = (
     "The runs contain different queries (see n_queries), so their means cannot be compared: "
     "use -c to count missing queries as empty rankings."
@@ -46,7 +46,7 @@ Means: TypeAlias = dict[str, Evaluation] | Summary | Summaries
 
 @dataclass(frozen=True)
 class MeasureColumn:
-    """A measure with the name of its column and the kind of its value over all queries."""
+    """A measure, the name of its column, and how its values are aggregated over queries."""
 
     name: str
     measure: Measure
@@ -103,7 +103,7 @@ def _select_means(columns: Sequence[MeasureColumn]) -> list[MeasureColumn]:
 
 
 def rename_columns(ev: Evaluation, columns: Sequence[MeasureColumn]) -> Evaluation:
-    """Return the Evaluation with the names of the columns."""
+    """Return an Evaluation whose measures have the names of the columns."""
     values = {column.name: ev.per_query[column.measure.name] for column in columns}
     undefined = {column.name: ev.undefined[column.measure.name] for column in columns}
     return replace(ev, per_query=values, undefined=undefined)
@@ -112,7 +112,7 @@ def rename_columns(ev: Evaluation, columns: Sequence[MeasureColumn]) -> Evaluati
 def summarize_columns(
     report: Evaluation | Summary, columns: Sequence[MeasureColumn]
 ) -> dict[str, float]:
-    """Return the value of each column over all queries: its mean, geometric mean or total."""
+    """Aggregate each column over all queries to its mean, geometric mean or total."""
     values = report.mean()
     for column in columns:
         if column.kind == "total":
@@ -127,7 +127,7 @@ def summarize_columns(
 
 
 def _tabulate_systems(systems: Systems, args: Namespace) -> Any:
-    """Return one row per system or, with intervals, per system and measure."""
+    """Return a table with one row per system; with --intervals, one row per system and measure."""
     if args.intervals:
         return [
             {"run": name, **row}
@@ -144,7 +144,7 @@ def _tabulate_systems(systems: Systems, args: Namespace) -> Any:
 
 
 def share_of_judged(systems: Systems, args: Namespace) -> dict[str, np.ndarray]:
-    """Return the mean shares of judged documents, keyed by name; {} if all are judged."""
+    """Return the shares of judged documents, keyed by column; {} if all documents are judged."""
     reports = list(systems.values())
     if all(isinstance(report, Evaluation) for report in reports):
         return mean_judged(reports)
@@ -168,7 +168,7 @@ def _tabulate_values(systems: Systems, args: Namespace) -> Any:
 
 
 def _tabulate_side_by_side(comparison: Comparison) -> Any:
-    """Return one row per measure and query, with one column per system."""
+    """Return a table with one row per measure and query, and one column per system."""
     return [
         {"measure": measure, "query": query, **dict(zip(comparison.systems, cells, strict=True))}
         for measure, values in comparison.per_query.items()
@@ -188,7 +188,7 @@ def _write_table(
 
 
 def _join_text(parts: list[str], lines: list[str], args: Namespace) -> str:
-    """Join parts, and lines of prose at the end, separated by blank lines."""
+    """Join tables and the lines of text that follow them, separated by blank lines."""
     styles: dict[str, Any] = {"markdown": tables.safe_in_markdown, "latex": "% {}".format}
     prose = "\n".join(map(styles.get(args.format, str), lines))
     return "\n\n".join(filter(None, [*parts, prose]))
@@ -201,7 +201,7 @@ def _write_means(report: Means, systems: Systems, args: Namespace) -> str:
     if args.by is not None and not isinstance(report, dict):
         table = report._shown()
     else:
-        # The highest value of the first measure that is not a total comes first.
+        # Systems are sorted by the first measure that is not a total, in descending order.
         first = min(args.columns, key=lambda column: column.kind == "total").name
         values = [
             summarize_columns(of_system, args.columns)[first] for of_system in systems.values()
@@ -243,7 +243,7 @@ def _write_comparison(comparison: Comparison, systems: Systems, args: Namespace)
 
 
 def find_missing(systems: Systems) -> tuple[str, Any] | None:
-    """Return the name of a run that lacks a query of another run, and the query, or None."""
+    """Return the name of a run that lacks a query of another run, with the query; or None."""
     ids = {
         name: dict.fromkeys(plain_list(report.query_ids))
         for name, report in systems.items()
@@ -255,7 +255,7 @@ def find_missing(systems: Systems) -> tuple[str, Any] | None:
 
 
 def _describe_undefined(systems: Systems) -> list[str]:
-    """Return a line with the numbers of undefined queries, or no line if there are none."""
+    """Return a list with a line that counts undefined queries; [] if all queries are defined."""
     numbers = {
         name: ", ".join(f"{key} {n}" for key, n in report.n_undefined.items() if n)
         for name, report in systems.items()
@@ -284,7 +284,7 @@ def _write_comparison_csv(comparison: Comparison, systems: Systems, args: Namesp
 
 
 def _write_report(report: Evaluation | Summary | Summaries, args: Namespace) -> dict[str, Any]:
-    """Return a report for JSON; with --intervals, also the intervals of all its means."""
+    """Convert a report to a dict for JSON; with --intervals, the dict contains intervals."""
     written = report.to_dict()
     if args.intervals:
         _add_intervals(written, report)
@@ -314,7 +314,7 @@ def _write_means_json(report: Means, systems: Systems, args: Namespace) -> str:
     geometric = [column.name for column in args.columns if column.kind == "geometric mean"]
     for name, entry in entries.items():
         values = summarize_columns(systems[name], args.columns)
-        for column in geometric:  # from_json would compute the arithmetic mean
+        for column in geometric:  # from_json would return the arithmetic mean
             entry["mean"][column] = values[column]
             del entry["per_query"][column], entry["undefined"][column]
         if totals := {c.name: values[c.name] for c in args.columns if c.kind == "total"}:
@@ -350,8 +350,8 @@ def _write_means_html(report: Means, systems: Systems, args: Namespace) -> str:
     return str(of_system.to_html(title=args.title or title))
 
 
-# Functions that convert the report of a command to text, keyed by command and format.
-# Each function also receives the reports of the systems.
+# Functions that convert a report to text, keyed by command and format.
+# Each function receives the report, the reports of the systems, and the options.
 WRITERS: dict[str, dict[str, Callable[[Any, Systems, Namespace], str]]] = {
     "evaluate": {
         "table": _write_means,

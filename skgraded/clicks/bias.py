@@ -31,7 +31,7 @@ CHECK_CLIP = number_validator("clip", 1, optional=True)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PositionBias:
-    """How often each position is examined, returned by `ClickLog.position_bias`.
+    """How often each position is examined, as estimated by `ClickLog.position_bias`.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def estimate_bias(
     n_resamples: int,
     rng: int | np.random.Generator | None,
 ) -> PositionBias:
-    """Estimate the examination with intervals; the settings have been checked."""
+    """Estimate the examination of each position with its interval, from checked settings."""
     counts = Counts.of(rows, method)
     n_shown = np.bincount(rows.places, rows.impressions)
     clicks = np.bincount(rows.places, rows.clicks)
@@ -126,11 +126,11 @@ def estimate_bias(
 def draw_weights(
     n: int, n_resamples: int, rng: int | np.random.Generator | None
 ) -> Iterator[np.ndarray]:
-    """Yield how often each of n units occurs in a bootstrap resample."""
+    """Yield bootstrap resamples; each one is an array with the number of copies of each unit."""
     from threadpoolctl import threadpool_limits  # installed with scikit-learn
 
     rng = np.random.default_rng(rng)
-    with threadpool_limits(1, "blas"):  # threads slow the many small optimizations down
+    with threadpool_limits(1, "blas"):  # many small optimizations are faster in one thread
         for _ in range(n_resamples):
             yield np.bincount(rng.integers(n, size=n), minlength=n)
 
@@ -139,8 +139,8 @@ def draw_weights(
 class Counts:
     """Counts of log rows per cell (query, document, position).
 
-    In a randomized log, all rows have the same document, so all positions are comparable. The
-    bootstrap resamples the units of the rows: sessions, queries or, without both, rows.
+    With the method "randomized", all rows count as one document, so all positions are comparable.
+    The bootstrap resamples units, which are sessions, queries or, if neither is known, rows.
     """
 
     rows: Impressions
@@ -156,7 +156,7 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count impressions and clicks; the default unit is the session, if known, or the query."""
+        """Count impressions and clicks; by default, units are sessions or else queries."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")
@@ -186,7 +186,7 @@ class Counts:
 
     @cached_property
     def _by_unit(self) -> tuple[Any, ...]:
-        """Impressions and clicks as sparse matrices, one row per cell and one column per unit."""
+        """Sparse matrices of impressions and clicks, with a row per cell and a column per unit."""
         from scipy.sparse import csr_array
 
         is_used = np.zeros(len(self.position), dtype=bool)
@@ -200,7 +200,7 @@ class Counts:
         )
 
     def has_enough_units(self) -> bool:
-        """Return whether enough units show documents that others also show; warn if not."""
+        """Return whether enough units show documents at several positions; warn if not."""
         n, needed = int(np.count_nonzero(self._by_unit[0].sum(axis=0))), METHODS[self.method]
         if n < needed:
             warn_user(
@@ -211,7 +211,7 @@ class Counts:
         return n >= needed
 
     def estimate(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the examination if each unit occurs `weights` times (None: once)."""
+        """Estimate the examination from `weights` copies of each unit, or one copy by default."""
         if weights is None:
             n_shown = np.bincount(self.cell, self.rows.impressions)
             clicks = np.bincount(self.cell, self.rows.clicks)
@@ -229,7 +229,7 @@ class Counts:
 
 
 def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.ndarray:
-    """Return the examination of each position; it must be known for positions with clicks."""
+    """Read the examination of each position, which must be known for positions with clicks."""
     examination = bias.examination if isinstance(bias, PositionBias) else column(bias, "bias")
     refuse_invalid(
         examination,

@@ -1,4 +1,4 @@
-"""The columns of a log: one row per impression, checked once."""
+"""Checked columns of a log of impressions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skgraded._input.queries import query_codes
 from skgraded._kernels import layout
 from skgraded.datasets.entries import find_repeated_keys
 
-MAX_POSITION = 10**7  # larger numbers are not positions, but ids or times
+MAX_POSITION = 10**7  # larger numbers are probably ids or times
 MAX_KEY = 2**62
 IDS = ("session", "qid", "item")
 
@@ -39,7 +39,7 @@ def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: 
 
 
 def combine_codes(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return one key ≥ 0 per row; keys are equal where the codes of all columns are equal."""
+    """Return one key ≥ 0 per row; rows with equal codes in all columns have equal keys."""
     keys, *others = columns
     for codes in others:
         n = int(codes.max()) + 1
@@ -51,19 +51,19 @@ def combine_codes(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Impressions:
-    """The checked columns of a log; each row is one impression, or several in a counted log."""
+    """Checked columns of a log; a row is one impression or, in a counted log, several."""
 
-    clicks: np.ndarray  # number of impressions with a click in each row
+    clicks: np.ndarray  # impressions with a click in each row
     impressions: np.ndarray  # number of impressions in each row
     is_counted: bool
     places: np.ndarray  # positions, from 0
     n_positions: int
-    codes: dict[str, np.ndarray]  # code of each row's session, query and item, if they are known
-    ids: dict[str, np.ndarray]  # distinct ids, in order of first appearance
+    codes: dict[str, np.ndarray]  # codes of the known ids of each row, keyed by column
+    ids: dict[str, np.ndarray]  # distinct ids of each column, in order of first appearance
 
     @classmethod
     def read(cls, columns: Mapping[str, Any], names: Mapping[str, str]) -> Self:
-        """Check the columns, keyed by argument; `names` are their names in the user's table."""
+        """Check the columns, keyed by argument; `names` are the names in the user's table."""
         places = read_positions(columns["position"])
         n, is_counted = len(places), columns["n_impressions"] is not None
         values = column(columns["clicked"], "clicked", n, "position")
@@ -118,13 +118,13 @@ class Impressions:
             )
 
     def require(self, purpose: str, *names: str) -> None:
-        """Raise a ValueError unless the log has all columns that a method requires."""
+        """Raise a ValueError if the log lacks a column that a method requires."""
         for name in names:
             if name not in self.codes:
                 raise ValueError(f"{purpose} requires {name}: pass {name}= to ClickLog.")
 
     def check_sessions(self, *columns: str) -> None:
-        """Raise a ValueError if a session contains two queries, or a value of a column twice."""
+        """Raise a ValueError if a session contains two queries or repeats a value of a column."""
         codes = {"position": self.places} | self.codes
         values = {"position": 1 + np.arange(self.n_positions)} | self.ids
         session, faults = codes["session"], []
@@ -146,7 +146,7 @@ class Impressions:
 
 
 def _read_counts(n_impressions: ArrayLike, clicks: np.ndarray) -> np.ndarray:
-    """Return the checked number of impressions of each row of a counted log."""
+    """Check and return the numbers of impressions in the rows of a counted log."""
     counts = column(n_impressions, "n_impressions", len(clicks), "clicked")
     refuse_invalid(
         counts,

@@ -1,4 +1,4 @@
-"""ClickLog: a log of impressions, and what can be computed from it."""
+"""ClickLog, which estimates position bias, grades, preferences and comparisons from clicks."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     import pandas
 
 RULES = ("click_skip_above", "last_click_skip_above")
-MOST_LEFT_OUT = 0.05  # largest share of resamples without an estimate of the examination
+MOST_LEFT_OUT = 0.05  # largest share of resamples that may lack an estimate of the examination
 
 
 class ClickLog:
-    """A log of impressions: which documents were shown at which positions, and clicked.
+    """A log of impressions, which reports where documents were shown and whether they were clicked.
 
     One row is one impression: a document (item) that a session showed at a position.
 
@@ -173,7 +173,7 @@ class ClickLog:
         return estimate_bias(self._rows, method, level, n_resamples, rng)
 
     def grades(self, bias: PositionBias | ArrayLike, clip: float | None = None) -> np.ndarray:
-        """Return clicks divided by the examination of their positions, as grades without bias.
+        """Return grades without position bias, which are clicks divided by the examination.
 
         For any sum of grade · discount, such as `DCG` with ``gain="linear"``, these grades have the
         same expectation as the attractiveness of the documents [1]_. This does not hold for
@@ -406,7 +406,7 @@ def find_preferences(
     hits, skips = np.flatnonzero(clicked), np.flatnonzero(~clicked)
     if rule == "last_click_skip_above":
         hits = hits[np.append(session[hits[1:]] != session[hits[:-1]], True)[: len(hits)]]
-    # The skipped rows above a hit are skips[start : start + count].
+    # For each clicked row, the skipped rows above it are skips[start : start + count].
     start = np.searchsorted(skips, np.searchsorted(session, session[hits]))
     counts = np.searchsorted(skips, hits) - start
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -476,7 +476,7 @@ def compare_clicks(
 def compute_limits(
     means: np.ndarray, resampled: np.ndarray, baseline: int, n_clusters: int, level: float
 ) -> dict[str, np.ndarray]:
-    """Return the columns with differences, limits and p-values; nan without resamples."""
+    """Return the columns of differences, limits and p-values, which are nan without resamples."""
     from scipy.special import stdtr
 
     values = np.stack([means, means - means[baseline]])
@@ -505,10 +505,10 @@ def compute_limits(
 def sum_discounts(
     rows: Impressions, scores: Mapping[str, np.ndarray], dcg: DCG, cluster: np.ndarray
 ) -> Any:
-    """Return a sparse matrix with one column per cluster; the value of a system is linear in it.
+    """Return a sparse matrix with one column per cluster, whose rows are sums over its sessions.
 
-    Its rows are the sums of the discounts of the clicked items, per system and position, the number
-    of clicks per position, and the number of sessions.
+    The rows contain the discounts of clicked items per system and position, then the number of
+    clicks per position, and finally the number of sessions.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -526,10 +526,10 @@ def sum_discounts(
 def compute_row_discounts(
     scores: np.ndarray, session: np.ndarray, discounts: np.ndarray
 ) -> np.ndarray:
-    """Return the discount of the rank of each row in its session; 0 for the score -inf.
+    """Return the discount of each row for its rank in its session, which is 0 for the score -inf.
 
-    `discounts` contains one value per rank; lower ranks count 0. Tied rows have the mean discount
-    of their ranks, which is the expectation over all orders of the rows.
+    `discounts` contains one value per rank, and lower ranks have the discount 0. Tied rows have the
+    mean discount of their ranks, which is the expectation over all orders.
     """
     order = np.lexsort((-scores, session))
     scores, session = scores[order], session[order]
