@@ -184,7 +184,7 @@ def check_labels(judgments: Judgments, by_argument: dict[str, Any]) -> None:
 
 
 class Layout:
-    """Grades and rows of Judgments as kernels read them, and cached results such as plans.
+    """Arrays of grades and rows that the kernels read, and cached results such as plans.
 
     Each query has one level per distinct grade, in ascending order. The first level is grade 0,
     even if no document has this grade. If grades are negative, the first level of each query has

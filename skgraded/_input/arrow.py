@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ARROW = (pa.Table, pa.RecordBatch)
-# pre_buffer=True would hold the compressed columns of a whole Parquet file in memory.
+# pre_buffer=True would hold all compressed columns of a Parquet file in memory.
 # Arrow's threads could also abort the process at exit (apache/arrow#34314).
 # pyarrow 14 does not support the verification of checksums.
 PARQUET_OPTIONS = {"pre_buffer": False} | (
@@ -73,9 +73,9 @@ def _convert_polars(series: "pl.Series") -> Any:
 
 
 def _convert_pandas(series: "pd.Series") -> pa.Array:
-    """Convert a pandas column to Arrow, with intervals as text.
+    """Convert a pandas column to Arrow; intervals become text.
 
-    NaN in numeric NumPy columns does not become null.
+    NaN in a numeric NumPy column remains NaN and does not become null.
     """
     if str(getattr(series.dtype, "categories", series).dtype).startswith("interval"):
         series = series.astype("category").cat.rename_categories(str)  # as from pandas.cut
@@ -105,7 +105,7 @@ def convert_numbers(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def convert_ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
-    """Convert ids to a standard type; raise a ValueError for missing and other values."""
+    """Convert ids to a standard type; raise a ValueError for missing ids and nested types."""
     kind = _standardize_type(column.type)
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
@@ -161,7 +161,7 @@ def count_equal(column: pa.ChunkedArray, step: int) -> int:
 
 
 def copy_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:
-    """Copy rows of a validated table like `Table.take`, but copy texts faster."""
+    """Copy rows of a validated table; texts are copied faster than by `Table.take`."""
     return pa.table({name: _copy_values(table[name], rows) for name in table.column_names})
 
 

@@ -30,7 +30,7 @@ def is_text(kind: "pa.DataType") -> bool:
 
 
 def number_column(column: "ArrowColumn") -> Numbered:
-    """Return row codes, distinct texts, row counts, and whether the codes are sorted."""
+    """Return row codes, the distinct texts, their counts, and whether the codes are sorted."""
     base, starts, stops = find_spans(column)
     codes, rows, *rest = number_texts(base, starts, stops)
     is_binary = "binary" in str(column.type)
@@ -38,7 +38,7 @@ def number_column(column: "ArrowColumn") -> Numbered:
 
 
 def number_strings(ids: list[Any] | np.ndarray) -> Numbered | None:
-    """Number texts like `number_column`; return None if any object is not a str."""
+    """Number texts as `number_column` does; return None if any object is not a str."""
     copy, spans = _find_spans_of_strings(ids)
     if spans is None:
         return None
@@ -61,7 +61,7 @@ def _find_spans_of_strings(ids: list[Any] | np.ndarray) -> tuple[np.ndarray, Spa
 
 
 def hash_ids(ids: np.ndarray) -> np.ndarray:
-    """Return a 64-bit key per id, equal in all processes; distinct text ids may share a key."""
+    """Return a 64-bit key per id, equal in all processes; two different texts may share a key."""
     kind = ids.dtype.kind
     types = set(map(type, ids.tolist())) if kind == "O" else set()
     if types and types <= {int, float, bool}:
@@ -96,7 +96,7 @@ def _write_id(value: object) -> str:
 
 
 def find_spans(column: "ArrowColumn") -> Spans:
-    """Return the base, the starts and the stops of texts, as in `_kernels/strings.pyx`."""
+    """Return the base address of texts, and where each text starts and stops in memory."""
     chunks = [chunk for chunk in getattr(column, "chunks", [column]) if len(chunk)]
     spans = list(map(_find_spans_of_chunk, chunks))
     if len(spans) == 1:

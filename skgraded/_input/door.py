@@ -1,4 +1,4 @@
-"""Validation: each argument that a user passes is read and checked here, once.
+"""Validation of arguments: each argument that a user passes is read and checked once.
 
 The functions return plain NumPy arrays, which other modules do not check again. In errors, `name`
 names the checked argument, `expected` names an argument with `n` rows, and `row_name` returns the
@@ -54,7 +54,7 @@ NEGATIVE_GRADES = (
 
 
 def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Raise a TypeError that states our name for an argument with another name in other tools."""
+    """Raise a TypeError with our argument name if the user passes the name from another tool."""
     known = inspect.signature(function).parameters
 
     @wraps(function)
@@ -83,7 +83,7 @@ def argument_error(message: str, *arguments: str) -> ValueError:
 
 
 def add_place(error: ValueError | TypeError, place: str) -> ValueError | TypeError:
-    """Return the error with the name of a file, a part or an argument before its message."""
+    """Return a copy of an error whose message begins with a file, a part or an argument."""
     message = f"{place}: {error}"
     if isinstance(error, TypeError):
         return TypeError(message)
@@ -92,7 +92,7 @@ def add_place(error: ValueError | TypeError, place: str) -> ValueError | TypeErr
 
 @contextmanager
 def place_errors(place: str | None) -> Iterator[None]:
-    """Add a place before the messages of errors about values."""
+    """Prefix the messages of ValueErrors and TypeErrors with a place, such as a file."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -189,7 +189,7 @@ def _describe_shape(values: ArrayLike, array: np.ndarray, name: str) -> str:
 
 
 def refuse_unordered(values: object, name: str) -> None:
-    """Raise a TypeError for a set, a dict, or a ranx Qrels or Run."""
+    """Raise a TypeError for a set, a dict, or an object of ranx (Qrels or Run)."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
         advice = JOIN if name.partition(" ")[0] in SIDES and not is_set else ""
@@ -255,7 +255,7 @@ def read_grades(
 ) -> tuple[np.ndarray, Any]:
     """Return unchecked grades as float64, and their dtype: float16, float32 or float64.
 
-    Grades of the two shorter types are converted via their decimals; see `as_decimals`.
+    Grades of type float16 and float32 are converted with `as_decimals`.
     """
     grades = read_numbers(y, name, n, expected, row_name)
     if grades.dtype.type in (np.float16, np.float32):
@@ -279,7 +279,7 @@ def check_grades(
     allow_nan: bool = False,
     allow_negative: bool = False,
 ) -> np.ndarray:
-    """Check that grades are finite and ≥ 0, unless flags allow more; return them as float64."""
+    """Return grades as float64; they must be finite and ≥ 0 unless a flag allows other values."""
     grades, _ = read_grades(y, name, n, expected)
     refuse_bad_grades(grades, name, allow_nan, allow_negative=allow_negative)
     return grades
@@ -395,7 +395,7 @@ def whole_number(value: Any, name: str, minimum: int) -> int:
 
 
 def check_kind(value: object, kind: type, name: str) -> None:
-    """Raise a TypeError unless a value is an instance of this class."""
+    """Raise a TypeError unless a value is an instance of the class `kind`."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must have the type {kind.__name__}; got {type(value).__name__}.")
 

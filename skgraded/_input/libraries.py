@@ -161,7 +161,7 @@ def refuse_data_set(values: object, name: str) -> None:
 
 @cache
 def has_metrics(library: str) -> bool:
-    """Return whether the package has metrics, and a public module, for a library."""
+    """Return whether skgraded has metrics and a public module for a boosting library."""
     return is_installed(f"skgraded.boosting.{library}", f"skgraded.{library}")
 
 
@@ -170,7 +170,7 @@ def refuse_library(measure: object) -> None:
 
     XGBoost's estimators call a measure for each query or for all rows, and minimize it. LightGBM
     and CatBoost first copy their settings, which are dicts and lists that may contain the measure.
-    A measure inside another object, such as a user's metric, is not a setting.
+    A measure inside another object, such as a user's metric, is accepted.
     """
     frame = find_calling_frame(PACKAGE)
     while frame.f_back and frame.f_globals.get("__name__") == "copy":

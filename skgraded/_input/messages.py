@@ -1,4 +1,4 @@
-"""Messages for users: similar names, readable values, and warnings at a line of the user's code."""
+"""Messages for users: suggestions, plurals, and warnings that point to the user's code."""
 
 import difflib
 import re
@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
-LONGEST = 100  # maximum number of characters in compared words; the running time is quadratic
+LONGEST = 100  # characters; longer words are cut, because comparing them takes quadratic time
 
 
 _IGNORED = str.maketrans("", "", "_- ")
@@ -102,7 +102,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def find_calling_frame(*packages: str) -> FrameType:
-    """Return the innermost frame outside some packages; Python 3.11 lacks `skip_file_prefixes`."""
+    """Return the innermost stack frame whose code is outside the given packages."""
     frame = sys._getframe(1)
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in packages:
         frame = frame.f_back

@@ -56,7 +56,7 @@ def group_by_query(
 def _number_blocks(
     qid: QueryIds, n: int | None, expected: str | None, name: str
 ) -> tuple[Any, ...]:
-    """Return the number of rows, the first row of each block of equal ids, and their `_number`.
+    """Return the number of rows, the first row of each block of equal ids, and numbered ids.
 
     If there are many blocks, rows are numbered instead, and the first rows are None.
     """
@@ -102,7 +102,7 @@ def sort_positions(ids: np.ndarray) -> np.ndarray:
 
 
 def make_sortable(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the ids of the rows or, if `<` cannot compare all ids, their sorted numbers."""
+    """Return the id of each row or, if `<` cannot compare all ids, its rank in sorted order."""
     order = sort_positions(ids)
     try:
         if ids.dtype.kind != "O" or all(low < high for low, high in pairwise(ids[order])):
@@ -153,7 +153,7 @@ def _refuse_unsorted_index(group: Any) -> None:
 
 
 def sort_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return the row positions, stably sorted by query, and the n_queries + 1 query boundaries.
+    """Return row positions, stably sorted by query, and the n_queries + 1 boundaries of queries.
 
     The row positions are None if the rows are already sorted by query.
     """
@@ -163,7 +163,7 @@ def sort_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None,
 
 
 def average_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the mean row weight of each query; at least one weight must be positive."""
+    """Return the mean weight of the rows of each query; at least one weight must be positive."""
     # Dividing by a power of 2 is exact and keeps the sums from overflowing.
     exponent = np.frexp(weights.max())[1]
     weights = np.ldexp(weights, -exponent)
@@ -208,7 +208,7 @@ def find_distinct_rows(
     values: Mapping[str, np.ndarray],
     duplicates: str,
 ) -> np.ndarray | None:
-    """Return the rows that remain after dropping repeated documents; None means all rows.
+    """Return the positions of rows without repeated documents, or None if no row is dropped.
 
     `codes` contains the position in `query_ids` of each row's query; `values`, keyed by argument,
     must be equal in repeated rows. A ValueError names a document if these values differ, or if
@@ -249,7 +249,7 @@ def find_distinct_rows(
 def _number(
     ids: Ids, name: str, rows: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """Return row codes, distinct ids, row counts per id, and whether the codes are sorted.
+    """Return the code of each row, the distinct ids, their counts, and whether codes are sorted.
 
     `rows` contains the row of each id, or is None if there is one id per row.
     """
@@ -316,7 +316,7 @@ def make_missing_id_error(name: str, row: int, value: object) -> ValueError:
 
 
 def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
-    """Return (ids, None) or, for a column of coded text, (codes, categories).
+    """Return (ids, None) or, for a categorical column of texts, (codes, categories).
 
     The ids are returned as an array, a list or an Arrow column of texts. The ids 1 and "1" are
     different.

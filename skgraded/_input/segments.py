@@ -1,4 +1,4 @@
-"""Validation of the argument `by`, which specifies the segment of each query, and of dates."""
+"""Validation of dates and of the argument `by`, which contains the segment of each query."""
 
 import reprlib
 from collections.abc import Hashable, Mapping
@@ -9,11 +9,11 @@ import numpy as np
 
 from skgraded._input.door import is_missing, plain_list
 
-MOST = 100  # maximum number of segments; all pairs of segments are compared
+MOST = 100  # maximum number of segments, because all pairs of segments are compared
 
 
 class Segments(dict[Any, Any]):
-    """A dict keyed by segment, in which the ISO text of a date can also be found as the date."""
+    """A dict with one key per segment; a date finds the segment with the ISO text of the date."""
 
     def __missing__(self, segment: Hashable) -> Any:
         text = as_segment(segment)

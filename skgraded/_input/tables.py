@@ -41,7 +41,7 @@ Features: TypeAlias = ArrayLike | FeatureTable  # what users pass as X
 
 @contextmanager
 def convert_library_errors(name: str) -> Iterator[None]:
-    """Raise errors of table libraries and of files as a ValueError of one line about `name`."""
+    """Convert errors of files and table libraries to a one-line ValueError about `name`."""
     try:
         yield
     except Exception as error:
@@ -52,7 +52,7 @@ def convert_library_errors(name: str) -> Iterator[None]:
 
 
 def frame_of(table: Any) -> Any:
-    """Return a frame of any library as a frame of narwhals, or None for all other objects.
+    """Convert a frame of any library to a narwhals frame; return None for other objects.
 
     narwhals refuses repeated column names, so the frame lacks columns with these names.
     """
@@ -80,7 +80,7 @@ def list_column_names(table: object) -> list[Any]:
 
 
 def as_table(X: Any) -> Any:
-    """Convert features as `convert_features` does; raise a ValueError for repeated column names."""
+    """Convert `X` with `convert_features`, and raise a ValueError for repeated column names."""
     table = convert_features(X)
     names = list_column_names(table)
     if len(set(names)) < len(names):
@@ -172,7 +172,7 @@ def stack_rows(table: Any, other: Any) -> Any:
 
 
 def _with_same_categories(column: Any, other: Any) -> tuple[Any, Any]:
-    """Return two columns with the categories of both; categories of `column` come first.
+    """Convert two columns to the union of their categories, which begins with those of `column`.
 
     Arrow dictionaries and the type Categorical of polars are joined by their libraries.
     """
@@ -191,7 +191,7 @@ def _with_same_categories(column: Any, other: Any) -> tuple[Any, Any]:
 
 
 def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the column names among the arguments with columns of `data`; None is kept.
+    """Replace column names in the arguments with columns of `data`; None remains None.
 
     Without `data`, all arguments must be arrays.
     """
@@ -264,7 +264,7 @@ def refuse_unknown(
 
 # Names that many tools give to the columns of qrels, runs and tables of scores --------------------
 
-# Groups of accepted names. A group is used only if a table has no name from an earlier group.
+# A group of names is used only if a table has no name from an earlier group.
 # In PyTerrier data frames, `qid` contains query ids, and `query` contains texts.
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "query": (("qid", "query_id", "q_id", "query-id", "query", "user_id"),),
@@ -336,7 +336,7 @@ def _show_renaming(column: str, found: Mapping[str, list[Any]], names: Iterable[
 
 
 def suggest_column(name: Any, names: Collection[Any]) -> str:
-    """Suggest a column with another name for the same content or, without one, a similar name."""
+    """Suggest a column with the same content under another name, or else a similar name."""
     column = COLUMN_OF.get(normalize_name(str(name)))
     side = "run" if column == "score" else "qrels"
     matches = find_columns(names, side)[column] if column else ()
@@ -372,7 +372,7 @@ def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels
 
 
 def _find_reordered(index: "pd.Index", other: "pd.Index") -> int | None:
-    """Return the first row at which the order of the labels differs; None for other labels."""
+    """Return the first row that differs if the indexes have equal labels in another order."""
     if len(index) != len(other):
         return None
     from pandas.util import hash_pandas_object
