@@ -419,9 +419,9 @@ def _join_segments(columns: list[np.ndarray]) -> tuple[np.ndarray, list[tuple[An
 
 def _summarize(measured: Measured, job: Job) -> Merged:
     n_dropped = int(measured.columns.get(N_DROPPED, np.zeros(0)).sum())
-    if job.is_single:
-        return replace(Summary.of(measured.evaluations[job.y_score[0]]), n_duplicates=n_dropped)
-    return replace(Summaries.of(measured.evaluations), n_duplicates=n_dropped)
+    evaluations = measured.evaluations
+    report: Any = Summary.of(*evaluations.values()) if job.is_single else Summaries.of(evaluations)
+    return replace(report, n_duplicates=n_dropped)
 
 
 def merge_sums(sums: Iterable[Merged | None]) -> Merged | None:

@@ -383,9 +383,10 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
             # With a preference, candidates may be worse than the leader by up to the margin.
             margin = self.margin if self.prefer is None else -self.margin
             draws = np.random.default_rng(rng.randint(2**31))
-            standing = compare_with_leader(np.array(values).T[counts], self.level, margin, draws)
-            difference[kept], half_width[kept] = standing.difference, standing.half_width
-            self.survivors_ = kept[standing.survives]
+            difference[kept], half_width[kept], survives = compare_with_leader(
+                np.array(values).T[counts], self.level, margin, draws
+            )
+            self.survivors_ = kept[survives]
         self.best_index_ = int(self.survivors_[0])
         if preferences is not None:
             self.best_index_ = int(min(self.survivors_, key=lambda c: preferences[c]))

@@ -32,10 +32,19 @@ from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import Evaluation
-from skgraded.stats import judges as statistics
 from skgraded.stats.corrections import CHECK_CORRECTION
 from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, Rng, check_settings
-from skgraded.stats.judges import FEWEST_QUERIES, PoweredMean, powered_mean
+from skgraded.stats.judges import (
+    FEWEST_QUERIES,
+    PoweredMean,
+    mean_ranks,
+    measure_agreement,
+    powered_mean,
+    queries_needed,
+    sklearn_kappas,
+    tau_b,
+    tau_spread,
+)
 from skgraded.stats.paired_tests import TESTS
 from skgraded.stats.rounding import ROUNDING
 from skgraded.writing import tables
@@ -322,17 +331,19 @@ def _compare_labels(
     """Return the statistics of `JudgeComparison.labels` for the grades of the truth and a judge."""
     from scipy.stats import kendalltau
 
-    result = statistics.measure_agreement(x, y, query, level, is_ordinal)
-    kappa, weighted = statistics.sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
+    (kappa, kappa_interval), (alpha, alpha_interval) = measure_agreement(
+        x, y, query, level, is_ordinal
+    )
+    kappa, weighted = sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
     return {
         "exact": float((x == y).mean()),
         "kappa": kappa,
-        "kappa_low": result.kappa_interval.low,
-        "kappa_high": result.kappa_interval.high,
+        "kappa_low": kappa_interval.low,
+        "kappa_high": kappa_interval.high,
         "kappa_weighted": weighted,
-        "alpha": result.alpha,
-        "alpha_low": result.alpha_interval.low,
-        "alpha_high": result.alpha_interval.high,
+        "alpha": alpha,
+        "alpha_low": alpha_interval.low,
+        "alpha_high": alpha_interval.high,
         "tau_b": float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan,
         "bias": float((y - x).mean()),
     }
@@ -428,8 +439,8 @@ def _compare_boards(
         for of_systems in values
     ]
     is_known = not np.isnan(means).any()
-    x, y = map(statistics.mean_ranks, means)  # with the same ties as τ_b
-    low, high = statistics.tau_spread(*values, n_resamples, np.random.default_rng(seed))
+    x, y = map(mean_ranks, means)  # with the same ties as τ_b
+    low, high = tau_spread(*values, n_resamples, np.random.default_rng(seed))
     is_measure = truth.rows["measure"] == measure
     first, second = (
         np.where(board.rows["is_significant"], np.sign(board.rows["difference"]), 0)[is_measure]
@@ -438,7 +449,7 @@ def _compare_boards(
     return {
         "n_systems": len(values[0]),
         "n_queries": truth.n_queries,
-        "tau_b": float(statistics.tau_b(*means)),
+        "tau_b": float(tau_b(*means)),
         "tau_low": low,
         "tau_high": high,
         "tau_ap": TauAP(undefined=np.nan)(x, y) if is_known else np.nan,
@@ -622,7 +633,7 @@ def plan_judgments(
     level = CHECK_LEVEL(level)
     half_width = number_validator("half_width", 0, above=True)(half_width)
     samples = _samples({"pilot_human": pilot_human, "pilot_judge": pilot_judge})
-    needed = [statistics.queries_needed(*sample, half_width, level) for sample in samples.values()]
+    needed = [queries_needed(*sample, half_width, level) for sample in samples.values()]
     alone, with_judge = zip(*needed, strict=True)
     plan = tables.frame(
         {

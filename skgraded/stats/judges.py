@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,21 +12,13 @@ from skgraded.stats.rounding import ROUNDING, Numbers, signs
 CELLS = 16 * BLOCK  # maximum number of values in a block of resamples; limits memory
 
 
-class Agreement(NamedTuple):
-    """Chance-corrected agreement of two judges, with jackknife intervals over queries."""
-
-    kappa: float
-    kappa_interval: ConfidenceInterval
-    alpha: float
-    alpha_interval: ConfidenceInterval
-
-
+Estimate: TypeAlias = tuple[float, ConfidenceInterval]  # a statistic and its interval
 UNKNOWN = ConfidenceInterval(np.nan, np.nan)
 
 
 def measure_agreement(
     truth: np.ndarray, judge: np.ndarray, query: np.ndarray, level: float, is_ordinal: bool
-) -> Agreement:
+) -> tuple[Estimate, Estimate]:
     """Compute Cohen's kappa and Krippendorff's alpha for the grades of two judges.
 
     If `is_ordinal`, alpha uses the ordinal distance; otherwise alpha uses the interval distance,
@@ -37,9 +29,8 @@ def measure_agreement(
     settings = level, both, query
     if is_ordinal and len(query):
         table = GradePairs(truth, judge, query)
-        kappa, kappa_interval = jackknife(table.kappa, table.total, table.without_each, *settings)
-        alpha, alpha_interval = jackknife(table.alpha, table.total, table.without_each, *settings)
-        return Agreement(kappa, kappa_interval, alpha, alpha_interval)
+        kappa = jackknife(table.kappa, table.total, table.without_each, *settings)
+        return kappa, jackknife(table.alpha, table.total, table.without_each, *settings)
     scale = np.abs(both).max(initial=0) or 1.0  # squares neither overflow nor underflow
     center = (both / scale).mean() if len(both) else 0.0
     x, y = truth / scale - center, judge / scale - center
@@ -51,13 +42,13 @@ def measure_agreement(
     )
     total = sums.sum(axis=1)
     rounding = ROUNDING * 2 * total[0] * total[3]
-    alpha, interval = jackknife(
+    alpha = jackknife(
         lambda sums: _alpha(*sums, rounding=rounding),
         total,
         lambda: iter([total[:, None] - sums]),
         *settings,
     )
-    return Agreement(np.nan, UNKNOWN, alpha, interval)
+    return (np.nan, UNKNOWN), alpha
 
 
 def sklearn_kappas(truth: np.ndarray, judge: np.ndarray, weights: str) -> tuple[float, float]:
@@ -79,7 +70,7 @@ def jackknife(
     level: float,
     grades: np.ndarray,
     query: np.ndarray,
-) -> tuple[float, ConfidenceInterval]:
+) -> Estimate:
     """Compute a statistic from -1 to 1 and its interval over queries.
 
     `without_each` yields arrays of sums; each sum is over all queries except one. If the jackknife

@@ -266,9 +266,9 @@ def _some_flips(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[
         yield np.unpackbits(bits, axis=1, count=n)
 
 
-def _batches(n: int, n_resamples: int, fewest: int = 64) -> Iterator[tuple[int, int]]:
+def _batches(n: int, n_resamples: int) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) for each batch of resamples; a resample contains n values."""
-    size = max(fewest, BLOCK // n)  # affects only speed: small matrix products are slow
+    size = max(64, BLOCK // n)  # affects only speed: small matrix products are slow
     for first in range(0, n_resamples, size):
         yield first, min(first + size, n_resamples)
 
@@ -357,7 +357,7 @@ def _p_of_draws(
     centered = sum_differences(rows, cluster, means[:, None]).T
     sizes = None if cluster is None else np.bincount(cluster)[np.unique(cluster)]
     n, squares = len(centered), centered**2
-    is_constant = (rows.max(axis=1) == rows.min(axis=1)) | ~centered.any(axis=0)  # as in _t
+    is_constant = (rows.max(axis=1) == rows.min(axis=1)) | ~centered.any(axis=0)  # see `_t`
     slack = SLACK * np.abs(rows).mean(axis=1)
     n_extreme = np.zeros(len(rows), dtype=np.intp)
     with np.errstate(divide="ignore", invalid="ignore"):  # rows may be constant

@@ -13,8 +13,6 @@ multiplier bootstrap over queries (Chernozhukov, Chetverikov & Kato 2013). The h
 only for the best candidate, so its tests need no correction for the number of candidates.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skgraded.stats.rounding import TOLERANCE
@@ -34,22 +32,13 @@ def is_hopeless(curve: list[float], error: float, n_standard_errors: float, lead
     return bool(best + gain + float(n_standard_errors) * float(error) < leader)
 
 
-class Standing(NamedTuple):
-    """Differences of candidates from the leader, half-widths of their intervals, and survivors.
-
-    All arrays have the shape (n_candidates,). A candidate survives unless its upper limit is below
-    the margin.
-    """
-
-    difference: np.ndarray
-    half_width: np.ndarray
-    survives: np.ndarray
-
-
 def compare_with_leader(
     values: np.ndarray, level: float, margin: float, rng: np.random.Generator
-) -> Standing:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compare candidates with the leader.
+
+    Return the differences from the leader, the half-widths of their intervals, and whether each
+    candidate survives. A candidate survives unless its upper limit is below the margin.
 
     Parameters
     ----------
@@ -68,7 +57,7 @@ def compare_with_leader(
     difference = mean - mean[leader]
     difference[np.abs(difference) <= rounding] = 0.0
     if len(values) < 2:
-        return Standing(difference, np.full(len(mean), np.nan), np.ones(len(mean), dtype=bool))
+        return difference, np.full(len(mean), np.nan), np.ones(len(mean), dtype=bool)
     critical = _critical_values(np.atleast_2d(np.cov(centered.T)), len(values), level, rng)
     error = (centered - centered[:, [leader]]).std(axis=0, ddof=1)
     # Values equal to the leader's have no error, even if the critical value is infinite.
@@ -76,7 +65,7 @@ def compare_with_leader(
     half_width = np.where(error > 0, critical, 0.0) * error / np.sqrt(len(values))
     survives = difference + half_width >= margin
     survives[leader] = True
-    return Standing(difference, half_width, survives)
+    return difference, half_width, survives
 
 
 def _critical_values(
