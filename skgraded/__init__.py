@@ -21,7 +21,6 @@ from skgraded.measures import (
 from skgraded.measures.correlation import *
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *
-from skgraded.measures.user_models import *
 from skgraded.reports import *
 from skgraded.stats.power import required_queries as required_queries
 from skgraded.stats.power import sample_queries as sample_queries

@@ -21,7 +21,6 @@ from skgraded.measures.preferences import (
     edrc_per_query as edrc_per_query,
     edrc_score as edrc_score,
 )
-from skgraded.measures.user_models import *
 
 __all__ = sorted(
     [

@@ -8,12 +8,16 @@ from skgraded._input.door import choice_validator, number_validator
 from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments, Layout
 from skgraded.measures import base
-from skgraded.measures.base import Measure, Relevance, Tied, count_relevant, score_queries
-from skgraded.measures.parameters import (
+from skgraded.measures.base import (
     TIES,
     Function,
+    Measure,
+    Relevance,
+    Tied,
     call_function,
+    count_relevant,
     parameter,
+    score_queries,
 )
 
 __all__ = ["AUC", "EDRC", "KendallTau", "PairAccuracy", "SpearmanRho", "TauAP"]

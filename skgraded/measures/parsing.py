@@ -18,9 +18,9 @@ from skgraded.measures.base import (
     PARSED,
     Measure,
     Relevance,
+    check_threshold,
     describe_unknown,
 )
-from skgraded.measures.parameters import check_threshold
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 DEFAULT_MEASURE = "ndcng@10"  # if exactly one measure is needed

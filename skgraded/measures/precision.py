@@ -11,8 +11,16 @@ from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import BPREF, CUMULATED, FIRST, HIGHEST, LINEAR, ORDINAL, PAIR, Plan
 from skgraded.judgments import Layout
 from skgraded.measures import base
-from skgraded.measures.base import Ranked, Tied, shared_fields, sum_plans
-from skgraded.measures.parameters import TIES, Function, check_gain, parameter
+from skgraded.measures.base import (
+    TIES,
+    Function,
+    Ranked,
+    Tied,
+    check_gain,
+    parameter,
+    shared_fields,
+    sum_plans,
+)
 
 __all__ = [
     "AP",

@@ -1,18 +1,20 @@
 """Preferences as graphs or weak orders of items, and counts of correctly predicted pairs."""
 
 import math
+import numbers
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from copy import copy
 from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from skgraded._input.door import choice_validator, object_array
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block
-from skgraded.measures.preference_input import Pair, Prior, is_probability
 
+Prior: TypeAlias = float | Callable[[Any, Any], float]  # the callable takes items v and w
+Pair: TypeAlias = tuple[Hashable, Hashable]  # (preferred, other)
 Side = tuple[np.ndarray, np.ndarray]  # a table of bits, and the index of the row of each item
 BLOCK = 1024  # number of items per block; one row of bits takes 128 bytes
 check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "ignore"))
@@ -230,6 +232,11 @@ def _unpack_row(v: int, side: Side, n: int) -> np.ndarray:
         return np.zeros(n, bool)
     octets = table[rows[v]].astype("<u8").view(np.uint8)
     return np.unpackbits(octets, count=n, bitorder="little").astype(bool)
+
+
+def is_probability(value: object) -> bool:
+    """Return whether the value is a number from 0 to 1."""
+    return isinstance(value, (numbers.Real, np.bool_)) and 0 <= float(value) <= 1
 
 
 def _sum_expected_agreement(

@@ -22,6 +22,7 @@ from skgraded.judgments import (
 )
 from skgraded.measures import Judged, Measure, as_measures
 from skgraded.measures.base import (
+    Function,
     accepts_negative,
     accepts_unjudged,
     find_undefined,
@@ -29,7 +30,6 @@ from skgraded.measures.base import (
     score_prepared,
     score_queries,
 )
-from skgraded.measures.parameters import Function
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.measures.preferences import (
     ItemsLike,
