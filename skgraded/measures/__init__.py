@@ -14,7 +14,6 @@ from skgraded.measures.curves import (
     threshold_curve as threshold_curve,
 )
 from skgraded.measures.gain import *
-from skgraded.measures.overlap import rbo as rbo
 from skgraded.measures.parsing import as_measures as as_measures, measure as measure
 from skgraded.measures.precision import *
 from skgraded.measures.preferences import (

@@ -25,7 +25,7 @@ from skgraded._input.tables import check_row_labels, frame_of, list_column_names
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.base import accepts_negative
-from skgraded.measures.overlap import rbo
+from skgraded.measures.correlation import rbo
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports import pairing
 from skgraded.reports.comparing import compare
