@@ -43,7 +43,7 @@ class Rows:
 
     X: Any
     grades: np.ndarray
-    weights: np.ndarray | None  # (n,)
+    weights: np.ndarray | None  # shape (n,)
     sizes: np.ndarray | None = None  # sizes of consecutive queries; None for regressors
     grade_type: np.dtype[Any] = np.dtype(float)  # the data type of the grades in y
 
@@ -146,7 +146,7 @@ class Adapter:
     row_arguments: ClassVar[Collection[str]] = ()
     # Whether a booster computes its first scores after `patience` rounds
     scores_late: ClassVar[bool] = False
-    _fit_stopped: ClassVar[Callable[..., Any]]  # defined by boosters, for early stopping
+    _fit_stopped: ClassVar[Callable[..., Any]]  # adapters of boosters define this method
 
     def check(self) -> None:
         """Raise an error if the estimator would learn nothing or would learn the wrong target."""

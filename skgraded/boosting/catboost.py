@@ -92,7 +92,7 @@ class _CatBoostAdapter(BoosterAdapter):
         arguments["eval_set"] = self._make_pool(validation, metric.mark, fit_params)
         arguments |= {"use_best_model": True, "metric_period": 1}
         model.fit(training.X, training.grades, **arguments)
-        metric.mark = np.inf  # any other data set has the value 0
+        metric.mark = np.inf  # for any other data set, the metric is 0
         # The model keeps the metric, so its references to the validation rows are deleted.
         del metric.state, metric.add_round
         return model

@@ -251,7 +251,7 @@ class _LightGBMMetric(BoostingMetric):
         return self.format_results(self.compute_means(judgments, preds))
 
 
-# Values of id() for prediction arrays of training runs on a single machine.
+# The id() of each prediction array whose training runs on a single machine.
 # A Booster fills the same array in every round, so each training run is examined only once.
 _of_one_machine: set[int] = set()
 
@@ -286,7 +286,7 @@ def _read_arguments(
     if isinstance(y_pred, Dataset):
         data, preds = y_pred, np.asarray(y_true)
         columns: tuple[Any, Any, Any] = data.get_label(), data.get_group(), data.get_weight()
-    else:  # a list, as passed in a direct call, does not support weak references
+    else:  # users may pass lists, which do not support weak references
         data, preds = np.asarray(y_true), np.asarray(y_pred)
         columns = data, group, weight
     if columns[1] is None:

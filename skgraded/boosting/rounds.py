@@ -23,7 +23,8 @@ class BoostingMetric:
     """Base class of metrics that are reported at each round; subclasses add calling conventions."""
 
     factory = "eval_metric"  # name of the public function that creates the metric
-    direction: tuple[bool, ...] = ()  # follows each value, for libraries that require it
+    # Added to each value, for libraries that require the direction
+    direction: tuple[bool, ...] = ()
 
     def __init__(self, measures: Measures) -> None:
         self.measures: list[Measure] = as_measures(measures)
@@ -77,7 +78,7 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 # Judgments of a data set -------------------------------------------------------------------------
 
 # Maps the id() of a data set to its judgments and to copies of its labels, group sizes and weights.
-# All metrics and objectives share the dict.
+# All metrics and objectives share the cache.
 _judgments: dict[int, tuple[Judgments, list[np.ndarray]]] = {}
 
 
@@ -96,7 +97,7 @@ def cache_judgments(
     judgments, known = _judgments.get(id(owner), (None, ()))
     if judgments is None or not all(
         map(np.array_equal, known, columns)
-    ):  # also for two missing weights
+    ):  # two missing weights are equal
         if check is not None:
             check()
         grades = np.asarray(labels, dtype=np.float32)  # all libraries store 32-bit labels
@@ -155,7 +156,7 @@ class StoppingState:
     measures: list[Measure]
     judgments: Judgments
     patience: int
-    n_jobs: int | None = None  # for folds trained in parallel; see joblib
+    n_jobs: int | None = None  # number of folds that joblib trains in parallel
     n_rounds: int = 0
     best_round: int = 0  # counted from 1
     best_score: float = -np.inf

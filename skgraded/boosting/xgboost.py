@@ -26,7 +26,7 @@ with needs("skgraded.xgboost", "xgboost"):
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
-# XGBoost's EarlyStopping maximizes metrics whose names start with one of these words.
+# Beginnings of the names of metrics that XGBoost's EarlyStopping maximizes.
 MAXIMIZED = ("auc", "aucpr", "pre", "map", "ndcg")
 HIGHER_IS_BETTER = {*MAXIMIZED, *MEASURES}
 
@@ -197,7 +197,7 @@ class _XGBoostMetric(BoostingMetric):
         """Raise a ValueError if a callback of the current training would minimize a measure."""
         container = find_library_locals("self", xgb.callback.CallbackContainer).get("self")
         if container is None or container.metric is not self:
-            return  # called by the user, or by a user's metric that wraps this metric
+            return  # the caller is the user, or a user's metric that wraps this metric
         for callback in container.callbacks:
             if not isinstance(callback, xgb.callback.EarlyStopping):
                 continue

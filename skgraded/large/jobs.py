@@ -58,7 +58,8 @@ class Job:
     @cached_property
     def columns(self) -> dict[str, str]:
         """The arguments, keyed by the names of their columns."""
-        names = dict.fromkeys([self.y_true, *self.y_score], "")  # the order of columns in messages
+        # Error messages list the columns in the order of the keys.
+        names = dict.fromkeys([self.y_true, *self.y_score], "")
         return names | {name: argument for argument, name in self.arguments}
 
     @property

@@ -61,7 +61,7 @@ class Measured(NamedTuple):
 
     evaluations: dict[str, Evaluation]  # keyed by system
     columns: dict[str, np.ndarray]  # part, segment and number of dropped duplicates of each query
-    types: dict[str, str]  # see `types_of`
+    types: dict[str, str]  # types of the ids and segments, keyed by column
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -253,7 +253,7 @@ def evaluate_parts(
             with errors_in(place):
                 end = arrow.count_equal(table[QUERY], 1)
                 start = max(end, table.num_rows - arrow.count_equal(table[QUERY], -1))
-            # Copied, because a slice keeps the whole table in memory.
+            # The rows are copied, because a slice would keep the whole table in memory.
             yield arrow.copy_rows(table, np.r_[:end, start : table.num_rows])
             if start > end:
                 yield evaluate_queries(table.slice(end, start - end), job, place)

@@ -31,9 +31,9 @@ MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables ar
 MAX_QUERIES_IN_MEMORY = 2**18  # maximum number of queries whose values are in memory
 N_PIECES = 64  # number of pieces on disk for rows if their number is unknown
 N_PIECES_OF_QUERIES = 8  # number of pieces on disk for per-query values
-ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
+ROWS_PER_PIECE = 2**20  # number of rows per piece, which must fit in memory
 ROWS_PER_WRITE = 2**18  # minimum number of rows in each write of a large table
-MIN_ROWS_PER_WRITE = 2**14  # minimum rows per piece in each write, on average
+MIN_ROWS_PER_WRITE = 2**14  # minimum average number of rows per piece in each write
 
 
 def split_items(items: list[Item], n: int) -> Iterator[tuple[int, Any]]:
@@ -136,7 +136,7 @@ def regroup_items(
             n = min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
             if n_rows >= MAX_ROWS_IN_MEMORY:
                 limit = min(max(ROWS_PER_WRITE, MIN_ROWS_PER_WRITE * n), limit)
-    blocks: list[list[tuple[int, int]]] = [[] for _ in range(n)]  # (offset, size)
+    blocks: list[list[tuple[int, int]]] = [[] for _ in range(n)]  # offset and size of each block
     for group in group_by_size(items, limit):
         if not file.tell() and sum(item.num_rows for item in group) < limit:
             yield group  # the group contains all items

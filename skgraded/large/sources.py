@@ -23,7 +23,7 @@ from skgraded.large.jobs import Job
 CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)
 PARQUET = re.compile(r"\.(parquet|pq)$", re.IGNORECASE)  # only used to find files in folders
 
-Batches = Generator[tuple[str, Any], None, None]  # a batch and its name in error messages
+Batches = Generator[tuple[str, Any], None, None]  # pairs of a name for error messages and a batch
 FolderColumns = dict[str, str | None]  # names and values in folder names such as country=de
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing value
 
@@ -81,7 +81,7 @@ def _open_stream(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
             # DuckDB 1 holds a whole C stream in memory; DuckDB 2 deprecates fetch_arrow_reader.
             is_new = hasattr(lazy, "to_arrow_reader")
             source = (lazy.to_arrow_reader if is_new else lazy.fetch_arrow_reader)(n_rows)
-    if hasattr(source, "scanner"):  # a pyarrow Dataset
+    if hasattr(source, "scanner"):  # only a pyarrow Dataset has this method
         refuse_unknown(job.columns, source.schema.names)
         is_parquet = isinstance(getattr(source, "format", None), dataset.ParquetFileFormat)
         options = dataset.ParquetFragmentScanOptions(**PARQUET_OPTIONS) if is_parquet else None
@@ -116,7 +116,7 @@ def find_files(*paths: str | os.PathLike[str]) -> list[str]:
 
     The files of each path are sorted by name in natural order.
     """
-    files: dict[str, str] = {}  # keyed by real path
+    files: dict[str, str] = {}  # names of the files, keyed by real path
     for given in paths:
         path = os.fspath(given)
         matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
@@ -144,7 +144,7 @@ def _list_tables(path: str) -> list[str]:
         return [path]
     files = []
     for folder, folders, names in os.walk(path, followlinks=True):
-        folders[:] = [name for name in folders if name[0] not in "._"]  # hidden folders
+        folders[:] = [name for name in folders if name[0] not in "._"]  # hidden folders are skipped
         files += [os.path.join(folder, name) for name in names if name[0] not in "._"]
     tables = [*filter(PARQUET.search, files)] or [*filter(CSV.search, files)]
     if len(tables) < len(files):
@@ -281,7 +281,8 @@ def _refuse_other_values(
     is_time = pa.types.is_timestamp(kind)
     try:
         value = pa.scalar(expected, pa.large_string())
-        value = value.cast(pa.timestamp(kind.unit) if is_time else kind).cast(kind)  # UTC
+        # Times in folder names are in UTC.
+        value = value.cast(pa.timestamp(kind.unit) if is_time else kind).cast(kind)
         is_equal = compute.equal(column, value).fill_null(False).to_numpy()
     except pa.ArrowException:  # raised if the text is not a value of this type
         is_equal = np.zeros(len(column), dtype=bool)

@@ -182,7 +182,8 @@ def evaluate_per_query(
         ]
     )
     null_id = F.lit(None).cast(df.schema[qid].dataType).alias("id")
-    no_ids = df.sparkSession.range(0).select(null_id).toArrow()  # does not start a job
+    # An empty range does not start a Spark job.
+    no_ids = df.sparkSession.range(0).select(null_id).toArrow()
     id_type = no_ids.schema.types[0]
     return _map_batches(pieces, partial(tasks.tabulate_pieces, job=job, id_type=id_type), schema)
 
@@ -205,7 +206,7 @@ def _repartition(
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = whole_number(n_partitions, "n_partitions", 1)
-    # Positions as names, because mapInArrow does not accept names that contain a dot.
+    # The new names are positions, because mapInArrow does not accept names that contain a dot.
     frame = df.select(
         *(
             F.col("`" + name.replace("`", "``") + "`").alias(str(i))
@@ -228,7 +229,7 @@ def _lift_limit_in_bytes(spark: SparkSession) -> Iterator[None]:
     as long as the rest of the transfer to Python.
     """
     context = getattr(spark, "sparkContext", None)
-    if context is None:  # on Spark Connect
+    if context is None:  # Spark Connect has no sparkContext
         yield
         return
     before = context.getLocalProperty(LIMIT_IN_BYTES)

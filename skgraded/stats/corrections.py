@@ -12,7 +12,7 @@ from skgraded.stats.rounding import Numbers
 class Correction(NamedTuple):
     """A correction of p-values for multiple tests, with the names used in reports."""
 
-    words: str  # its name within a sentence
+    words: str  # name of the correction within a sentence
     # maps p-values to corrected p-values, which may exceed 1
     adjusted: Callable[[np.ndarray], np.ndarray]
 

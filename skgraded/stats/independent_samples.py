@@ -28,7 +28,8 @@ class MeanGap(NamedTuple):
         from scipy.special import stdtr
 
         errors = [_error_of_mean(sample) for sample in (first, second)]
-        unit = math.ldexp(1.0, math.frexp(max(errors))[1])  # so that squares do not overflow
+        # Dividing by a power of 2 is exact and prevents the squares from overflowing.
+        unit = math.ldexp(1.0, math.frexp(max(errors))[1])
         squares = [(error / unit) ** 2 for error in errors]
         error, difference = unit * math.sqrt(sum(squares)), first.mean - second.mean
         if not error and are_equal(first.mean, second.mean):

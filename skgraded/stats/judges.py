@@ -88,7 +88,8 @@ def jackknife(
     if variance <= ROUNDING**2 or abs(estimate) == 1:
         return estimate, exact_interval(estimate, 2 * effective_queries(grades, query), level)
     kurtosis = n * np.sum(squares**2) / squares.sum() ** 2
-    degrees = 2 * n / max(kurtosis - 1, 2 * n / (n - 1))  # Satterthwaite; at most n - 1
+    # Satterthwaite's approximation of the degrees of freedom, at most n - 1
+    degrees = 2 * n / max(kurtosis - 1, 2 * n / (n - 1))
     ratio = ndtri((1 + level) / 2) / t_reach(degrees + 1, level)
     return estimate, exact_interval(estimate, (1 - estimate**2) / variance * ratio**2, level)
 
@@ -247,7 +248,7 @@ class PoweredMean(NamedTuple):
     weight: float  # λ, from 0 (the judge is ignored) to 1
     human_mean: float
     human_error: float
-    judge_mean: float  # over all queries
+    judge_mean: float  # mean of the judge's values for all queries
 
     def interval(self, level: float) -> ConfidenceInterval:
         """Compute Student's t interval; it is nan if the standard error is 0.

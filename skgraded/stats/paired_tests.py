@@ -116,19 +116,20 @@ class PairedTest(NamedTuple):
     Differences that are equal up to rounding errors are exactly equal; see `subtract`.
     """
 
-    words: str  # its name within a sentence
+    words: str  # name of the test within a sentence
     # p(rows, n_resamples, seed, advance, cluster) returns one p-value per row, ignoring nan.
     # `cluster` is None or contains the number of each query's cluster.
     p: Callable[..., Any]
     # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 nonzero units.
     # The second value tells whether the number of resamples limits this p-value.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
-    # The sign of statistic(differences) tells which system p favors; None: the mean difference
+    # The sign of statistic(differences) tells which system p favors; None means the mean
     statistic: Callable[[np.ndarray], float] | None
     efficiency: float  # Pitman efficiency relative to the t-test, for normal differences
     accepts_clusters: bool = False  # whether p uses `cluster`
     draws: bool = False  # whether the test draws resamples
-    p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
+    # p_of_t(n, t) returns the p-value; None for tests that require per-query values.
+    p_of_t: Callable[[int, float], float] | None = None
 
 
 def p_values(
@@ -274,7 +275,7 @@ def _batches(n: int, n_resamples: int) -> Iterator[tuple[int, int]]:
 
 
 def _smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
-    if 2**n <= n_resamples:  # all flips
+    if 2**n <= n_resamples:  # all flips are enumerated
         return p_of_identical(n), False
     return 2 / (n_resamples + 1), True
 
@@ -357,7 +358,7 @@ def _p_of_draws(
     centered = sum_differences(rows, cluster, means[:, None]).T
     sizes = None if cluster is None else np.bincount(cluster)[np.unique(cluster)]
     n, squares = len(centered), centered**2
-    is_constant = (rows.max(axis=1) == rows.min(axis=1)) | ~centered.any(axis=0)  # see `_t`
+    is_constant = (rows.max(axis=1) == rows.min(axis=1)) | ~centered.any(axis=0)
     slack = SLACK * np.abs(rows).mean(axis=1)
     n_extreme = np.zeros(len(rows), dtype=np.intp)
     with np.errstate(divide="ignore", invalid="ignore"):  # rows may be constant

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-MAX_PAIRED = 500  # positions for "all_pairs", which has a parameter for each pair of positions
+MAX_PAIRED = 500  # maximum number of positions for "all_pairs", which has a parameter per pair
 LIMIT = 15.0  # largest |log θ|; no real log shows more bias
 # Methods and the minimum number of units for which they compute intervals.
 # With fewer units, 95 % intervals cover the truth in less than 90 % (`benchmarks/clicks.py`).

@@ -57,7 +57,7 @@ def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> n
 def _merged(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
     """Replace sizes that are equal up to rounding errors by the smallest of them."""
     steps = np.diff(np.sort(np.abs(differences)))
-    if not ((steps > 0) & (steps <= reach.max())).any():  # fast path
+    if not ((steps > 0) & (steps <= reach.max())).any():  # no sizes need to be merged
         return differences
     order = np.argsort(np.abs(differences))
     sizes, reach = np.abs(differences)[order], reach[order]
@@ -85,7 +85,7 @@ class Moments:
     """
 
     n: int
-    lowest: float  # inf without values
+    lowest: float  # smallest value; inf without values
     highest: float
     lightest: float
     heaviest: float
@@ -99,7 +99,7 @@ class Moments:
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Compute the moments of finite values; if `weights` is None, all weights are 1."""
-        if weights is None:  # speed only
+        if weights is None:  # this branch only saves time
             n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
             sums: tuple[Fraction, ...] = n, first, n, first, second, second
             weights = np.ones(min(len(values), 1))
@@ -200,10 +200,11 @@ MAX_BIN = STEPS + 1024 * FINER - 1
 def bins_of(values: np.ndarray) -> np.ndarray:
     """Return the histogram bin of each value: thousandths from -1 to 1, and finer bins beyond."""
     sizes = np.abs(values)
-    if sizes.max(initial=0.0) <= 1:  # speed only
+    if sizes.max(initial=0.0) <= 1:  # this branch only saves time
         return np.rint(values * STEPS).astype(np.intp)
     mantissas, exponents = np.frexp(sizes)
-    doublings = np.maximum(exponents + 2 * mantissas - 2, 0.0)  # log2, interpolated linearly
+    # The logarithm (base 2) of the sizes, interpolated linearly between powers of 2
+    doublings = np.maximum(exponents + 2 * mantissas - 2, 0.0)
     bins = np.rint(np.minimum(sizes, 1.0) * STEPS + doublings * FINER)
     return np.copysign(np.minimum(bins, MAX_BIN), values).astype(np.intp)
 
@@ -211,7 +212,7 @@ def bins_of(values: np.ndarray) -> np.ndarray:
 def counts_of_bins(bins: np.ndarray, n_values: np.ndarray | None = None) -> np.ndarray:
     """Return the distinct bins and the total number of values in each bin."""
     first = bins.min(initial=MAX_BIN)
-    if len(bins) and bins.max() - first < 2**20:  # limits memory
+    if len(bins) and bins.max() - first < 2**20:  # limits the memory for np.bincount
         totals = np.bincount(bins - first, n_values)
         places = np.flatnonzero(totals)
         return np.array([places + first, totals[places]], dtype=np.intp)

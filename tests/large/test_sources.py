@@ -184,9 +184,8 @@ def test_a_damaged_page_of_a_parquet_file_is_an_error(tmp_path, capsys):
     assert sg.evaluate_batches(path, **UNWEIGHTED, measures="rr").mean() == {"RR": 1}
     pages = pq.read_metadata(path).row_group(0).column(2)
     data = bytearray(path.read_bytes())
-    data[pages.data_page_offset + pages.total_compressed_size - 1] ^= (
-        0x40  # the score 1 becomes inf
-    )
+    # The score 1 becomes inf.
+    data[pages.data_page_offset + pages.total_compressed_size - 1] ^= 0x40
     path.write_bytes(data)
     for source, name in [(path, str(path)), (tmp_path, str(path)), (ds.dataset(path), "batches")]:
         with pytest.raises(ValueError, match=f"^{name}: the .* cannot be read: .*checksum"):
