@@ -157,11 +157,6 @@ def split_header(line: bytes) -> tuple[str, list[str]]:
     return separator, next(csv.reader([text], delimiter=separator), [])
 
 
-def _decode_lines(file: BinaryIO) -> io.TextIOWrapper:
-    """Return the lines of a file as text; invalid UTF-8 is allowed in unused columns."""
-    return io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
-
-
 def _read_csv(
     data: bytes,
     path: str,
@@ -178,9 +173,9 @@ def _read_csv(
     if is_installed("pyarrow") and b"\0" not in data:
         with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
             return _read_with_arrow(data, n_before, separator, texts, numbers)
-    reader = csv.reader(
-        islice(_decode_lines(io.BytesIO(data)), n_before, None), delimiter=separator
-    )
+    # Unused columns may contain invalid UTF-8.
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", errors="surrogateescape", newline="")
+    reader = csv.reader(islice(text, n_before, None), delimiter=separator)
     header = next(reader)
 
     def select_cells(row: list[str]) -> list[Any] | None:

@@ -18,8 +18,8 @@ from skgraded._input.door import choice_validator, object_array
 from skgraded._input.libraries import is_installed
 from skgraded._input.tables import find_columns
 from skgraded.datasets import text_files
+from skgraded.datasets.data_structures import read_json
 from skgraded.datasets.entries import Entries, make_empty_run, number_values
-from skgraded.datasets.json_files import read_json
 from skgraded.datasets.table_files import read_delimited, split_header
 from skgraded.datasets.text_files import File
 
