@@ -21,8 +21,8 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 import skgraded as sg
-from skgraded.stats.intervals import estimate_mean, mean_interval, t_interval
-from skgraded.stats.judges import powered_mean
+from skgraded.stats.intervals import compute_t_interval, estimate_mean, mean_interval
+from skgraded.stats.judges import estimate_powered_mean
 from skgraded.stats.paired_tests import TESTS, p_values
 
 SIZES = (3, 5, 10, 20, 60, 200)  # queries per set
@@ -183,10 +183,10 @@ def simulate(population, n, n_judge, n_sets, from_easy):
 def outcome(human, judge, judged, others):
     """Return whether three intervals contain the true mean, the relative width, and the worth."""
     truth = human.mean()
-    powered = powered_mean(human[judged], judge[judged], judge[others])
+    powered = estimate_powered_mean(human[judged], judge[judged], judge[others])
     alone = estimate_mean(human[judged], None)
     by_judge = estimate_mean(judge[np.concatenate([judged, others])], None)
-    without = [t_interval(estimate, 0.95) for estimate in (alone, by_judge)]
+    without = [compute_t_interval(estimate, 0.95) for estimate in (alone, by_judge)]
     intervals = [powered.interval(0.95), *without]
     widths = [interval.high - interval.low for interval in intervals]
     return [

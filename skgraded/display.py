@@ -30,11 +30,11 @@ from skgraded.model_selection.scorer import (
 )
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import evaluated_name
+from skgraded.reports.report import choose_evaluated_name
 from skgraded.stats.paired_tests import count_outcomes
 from skgraded.writing.pages import MAX_INTERVALS
 from skgraded.writing.tables import list_rows, select_rows, swap_systems
-from skgraded.writing.text import count_queries, interval_text, percent_text, shortened, signed
+from skgraded.writing.text import count_queries, format_interval, format_percent, shortened, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ def split_systems(systems: object, name: str | None) -> tuple[list[str] | None, 
     return None if name is None else [name], [systems]
 
 
-def systems_first(values: ArrayLike, argument: str, shape: tuple[int, ...]) -> np.ndarray:
+def move_systems_first(values: ArrayLike, argument: str, shape: tuple[int, ...]) -> np.ndarray:
     """Convert values to an array of shape (n_systems, *shape) by adding missing leading axes."""
     array = np.array(values, dtype=float, ndmin=len(shape) + 1)
     if array.shape[1:] != shape:
@@ -113,7 +113,7 @@ def systems_first(values: ArrayLike, argument: str, shape: tuple[int, ...]) -> n
     return array
 
 
-def best_first(values: np.ndarray) -> list[int]:
+def sort_best_first(values: np.ndarray) -> list[int]:
     """Return the positions that sort the values in descending order, with nan last."""
     return np.argsort(-values, kind="stable").tolist()
 
@@ -205,7 +205,7 @@ class CurveDisplay(Display):
         self.lines_ = []
         first = len(self.ax_.lines)  # curves of an earlier display
         # Colors follow the input order, so that a system has the same color in all displays.
-        looks = {s: first + s for s in best_first(self._heights)}
+        looks = {s: first + s for s in sort_best_first(self._heights)}
         self._draw(looks, line_kw or {})
         return self
 
@@ -282,7 +282,7 @@ class ThresholdCurveDisplay(CurveDisplay):
     ):
         self.thresholds: np.ndarray = np.asarray(thresholds, dtype=float)
         shape = (len(self.thresholds),)
-        self.average_precision: np.ndarray = systems_first(
+        self.average_precision: np.ndarray = move_systems_first(
             average_precision, "average_precision", shape
         )
         self.mu_ap: np.ndarray | None = None if mu_ap is None else np.atleast_1d(mu_ap)
@@ -419,7 +419,7 @@ class CutoffCurveDisplay(CurveDisplay):
         self.cutoffs: np.ndarray = np.asarray(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         shape = len(self.measures), len(self.cutoffs)
-        self.values: np.ndarray = systems_first(values, "values", shape)
+        self.values: np.ndarray = move_systems_first(values, "values", shape)
         self._heights = self.values[:, 0, -1]
         self.name = [name] if isinstance(name, str) else name
 
@@ -519,7 +519,7 @@ def measure_names(measures: Measures | None, known: list[str]) -> list[str]:
     if measures is None:
         return known
     listed = [measures] if isinstance(measures, (str, Measure)) else measures
-    return [evaluated_name(measure, known) for measure in listed]
+    return [choose_evaluated_name(measure, known) for measure in listed]
 
 
 class IntervalDisplay(Display):
@@ -578,7 +578,7 @@ class IntervalDisplay(Display):
         significant: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
-        self.means: np.ndarray = systems_first(means, "means", (len(self.measures),))
+        self.means: np.ndarray = move_systems_first(means, "means", (len(self.measures),))
         shape = self.means.shape
         self.low, self.high = np.reshape(low, shape), np.reshape(high, shape)
         self.significant = None if significant is None else np.reshape(significant, shape)
@@ -659,7 +659,7 @@ class IntervalDisplay(Display):
         else:
             names = tables[0]["system"].tolist()
             quantity += f" to {name_text(comparison.baseline)}"
-        drawn = best_first(tables[0]["difference"])[:MAX_INTERVALS]
+        drawn = sort_best_first(tables[0]["difference"])[:MAX_INTERVALS]
         if len(drawn) < len(names):
             quantity += f"\nlargest {len(drawn)} of {len(names)} differences"
         difference, low, high, significant = (
@@ -688,11 +688,11 @@ class IntervalDisplay(Display):
         line_kw : dict, optional
             Keyword arguments of matplotlib's ``Axes.plot``.
         """
-        order, n_series = best_first(self.means[:, 0]), len(self.measures)
+        order, n_series = sort_best_first(self.means[:, 0]), len(self.measures)
         rows = np.arange(len(order))
         names = [""] * len(order) if self.name is None else [self.name[i] for i in order]
         self._begin(ax, 1.2 + len(rows) * (0.2 + 0.13 * n_series))
-        self.ax_.set_yticks(rows, list(map(_pair_text, names)), fontsize="small")
+        self.ax_.set_yticks(rows, list(map(_format_pair, names)), fontsize="small")
         self.ax_.set_ylim(len(rows) - 0.5, -0.5)
         if self.zero_line:
             self.ax_.axvline(0, color="gray", linewidth=0.8, zorder=1)
@@ -716,13 +716,13 @@ class IntervalDisplay(Display):
                 at = np.where(self.significant[order, i], np.nan, means)
                 look |= {"markerfacecolor": self.ax_.get_facecolor(), "zorder": 3}
                 self.hollow_ += self.ax_.plot(at, y, **look)
-        intervals = "" if self.level is None else f"\n{percent_text(self.level)} intervals"
+        intervals = "" if self.level is None else f"\n{format_percent(self.level)} intervals"
         title = None if self.significant is None else "filled: significant"
         self._finish(self.quantity + intervals, title=title)
         return self
 
 
-def _pair_text(name: str) -> str:
+def _format_pair(name: str) -> str:
     """Escape the name of a row, and place the names of a long pair of systems on separate lines."""
     parts = [name_text(part) for part in str(name).split(" − ")]
     return ("\n− " if sum(map(len, parts)) > NAME_WIDTH else " − ").join(parts)
@@ -809,7 +809,7 @@ class QueryDifferenceDisplay(Display):
             As for `plot`.
         """
         check_comparison(comparison)
-        rows, name = comparison.rows, evaluated_name(measure, comparison.measures)
+        rows, name = comparison.rows, choose_evaluated_name(measure, comparison.measures)
         is_match = rows["measure"] == name
         for key, value in (("system", system), ("baseline", baseline)):
             is_match &= (value is None) | (rows[key] == value)
@@ -859,7 +859,7 @@ class QueryDifferenceDisplay(Display):
             for part, look in ((heights.clip(0), wins), (heights.clip(max=0), losses))
         )
         self.ax_.axhline(0, color="gray", linewidth=0.8)
-        percent, limits = percent_text(self.level), interval_text(self.interval)
+        percent, limits = format_percent(self.level), format_interval(self.interval)
         label = f"mean difference {signed(self.mean, 3)}\n{percent} interval\n{limits}"
         self.interval_ = self.ax_.axhspan(*self.interval, color="gray", alpha=0.3, zorder=0)
         self.mean_line_ = self.ax_.axhline(self.mean, color="gray", linestyle="--", label=label)
@@ -951,7 +951,7 @@ class PositionBiasDisplay(Display):
         self._begin(ax)
         positions = 1 + np.arange(len(self.examination))
         look = {"color": COLORS[0], "marker": "o", "markersize": 4, "linewidth": 1.2}
-        look["label"] = f"examination,\n{percent_text(self.level)} interval"
+        look["label"] = f"examination,\n{format_percent(self.level)} interval"
         self.line_ = self.ax_.errorbar(
             positions,
             self.examination,

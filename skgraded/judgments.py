@@ -287,7 +287,7 @@ class Layout:
         return result
 
 
-def layout_of(judgments: Judgments) -> Layout:
+def get_layout(judgments: Judgments) -> Layout:
     """Return the internal layout of Judgments."""
     return judgments._layout
 

@@ -11,7 +11,7 @@ import pytest
 from queries import random_queries
 
 import skgraded as sg
-from skgraded.judgments import layout_of
+from skgraded.judgments import get_layout
 
 # The query of each row; queries are numbered in order of first appearance.
 PARTITION = [0, 1, 0, 2, 1, 0, 3, 2, 0]
@@ -212,9 +212,9 @@ def test_text_columns_are_grouped_like_lists(kind):
         result, expected = (sg.Judgments(y_true, qid=qid) for qid in (CODED[kind](ids), ids))
         assert result.query_ids.dtype == object and set(map(type, result.query_ids)) == {str}
         assert result.query_ids.tolist() == expected.query_ids.tolist() == list(dict.fromkeys(ids))
-        queries = [layout_of(each).query_of_row.tolist() for each in (result, expected)]
+        queries = [get_layout(each).query_of_row.tolist() for each in (result, expected)]
         assert queries[0] == queries[1]
-        np.testing.assert_array_equal(layout_of(result).grades, y_true)
+        np.testing.assert_array_equal(get_layout(result).grades, y_true)
     with pytest.raises(ValueError, match="qid is missing in row 2"):
         sg.Judgments([1, 0, 1], qid=CODED[kind](["a", "a", None]))
 
@@ -233,9 +233,9 @@ def test_rows_of_a_query_need_not_be_contiguous(dtype):
         qid = np.repeat(ids, 10)
         judgments = sg.Judgments(np.arange(40), qid=qid)
         assert judgments.query_ids.tolist() == list(dict.fromkeys(ids.tolist()))
-        assert (layout_of(judgments).order is None) == (last == 9)
+        assert (get_layout(judgments).order is None) == (last == 9)
         assert judgments.sizes.tolist() == sizes
-        np.testing.assert_array_equal(judgments.query_ids[layout_of(judgments).query_of_row], qid)
+        np.testing.assert_array_equal(judgments.query_ids[get_layout(judgments).query_of_row], qid)
 
 
 def test_a_missing_id_among_repeated_ids_is_named_by_its_row():
@@ -262,7 +262,7 @@ def test_the_layout_does_not_depend_on_the_threads(monkeypatch):
     result = []
     for threads in ("1", "2", "7"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        layout = layout_of(sg.Judgments(grades, qid=qid))
+        layout = get_layout(sg.Judgments(grades, qid=qid))
         state = layout.__getstate__()
         result.append(
             b"".join(value.tobytes() for value in state.values() if isinstance(value, np.ndarray))

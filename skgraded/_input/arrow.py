@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.door import object_array
+from skgraded._input.door import make_object_array
 from skgraded._input.queries import make_missing_id_error, refuse_inexact
 from skgraded._input.tables import frame_of, list_column_names, refuse_unknown
 from skgraded._kernels.strings import copy_texts, hash_texts
@@ -97,7 +97,7 @@ def convert_numbers(column: pa.ChunkedArray) -> np.ndarray:
     """Convert a column to NumPy. Missing numbers become NaN; decimals and text become objects."""
     kind = _standardize_type(column.type)
     if pa.types.is_decimal(kind) or pa.types.is_nested(kind):
-        return object_array(column.to_pylist())
+        return make_object_array(column.to_pylist())
     column = decode_column(column)
     if column.null_count and pa.types.is_boolean(kind):
         column = column.cast(pa.float64())
@@ -135,7 +135,7 @@ def as_given(column: pa.ChunkedArray) -> Any:
         return column
     if pa.types.is_decimal(kind):
         encoded = column.combine_chunks().dictionary_encode()
-        distinct = object_array(list(map(_strip_zeros, encoded.dictionary.to_pylist())))
+        distinct = make_object_array(list(map(_strip_zeros, encoded.dictionary.to_pylist())))
         return distinct[encoded.indices.to_numpy()].tolist()
     if pa.types.is_primitive(kind) and not pa.types.is_time(kind):
         return column.to_numpy()
@@ -179,7 +179,7 @@ def mark_rows(column: pa.ChunkedArray) -> np.ndarray:
     if arrow_strings.is_text(column.type):
         return hash_texts(*arrow_strings.find_spans(column))
     values = as_given(column)
-    return arrow_strings.hash_ids(object_array(values) if isinstance(values, list) else values)
+    return arrow_strings.hash_ids(make_object_array(values) if isinstance(values, list) else values)
 
 
 def narrow(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -21,7 +21,7 @@ ArrowColumn: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 
 Spans: TypeAlias = tuple[int, np.ndarray, np.ndarray]  # base, starts and stops of texts
-Numbered: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, bool]  # see `number_column`
+Numbered: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, bool]  # see `encode_column`
 
 
 def is_text(kind: "pa.DataType") -> bool:
@@ -29,7 +29,7 @@ def is_text(kind: "pa.DataType") -> bool:
     return str(kind).removeprefix("large_") in ("string", "binary")
 
 
-def number_column(column: "ArrowColumn") -> Numbered:
+def encode_column(column: "ArrowColumn") -> Numbered:
     """Return row codes, the distinct texts, their counts, and whether the codes are sorted."""
     base, starts, stops = find_spans(column)
     codes, rows, *rest = number_texts(base, starts, stops)
@@ -38,7 +38,7 @@ def number_column(column: "ArrowColumn") -> Numbered:
 
 
 def number_strings(ids: list[Any] | np.ndarray) -> Numbered | None:
-    """Number texts as `number_column` does; return None if any object is not a str."""
+    """Number texts as `encode_column` does; return None if any object is not a str."""
     copy, spans = _find_spans_of_strings(ids)
     if spans is None:
         return None

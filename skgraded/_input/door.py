@@ -72,7 +72,7 @@ def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
     return call_function
 
 
-def argument_error(message: str, *arguments: str) -> ValueError:
+def make_argument_error(message: str, *arguments: str) -> ValueError:
     """Return a ValueError that also stores the names of the arguments in its message.
 
     The command replaces these names with its options.
@@ -87,7 +87,7 @@ def add_place(error: ValueError | TypeError, place: str) -> ValueError | TypeErr
     message = f"{place}: {error}"
     if isinstance(error, TypeError):
         return TypeError(message)
-    return argument_error(message, *getattr(error, "arguments", ()))
+    return make_argument_error(message, *getattr(error, "arguments", ()))
 
 
 @contextmanager
@@ -124,12 +124,12 @@ def plain(value: Any) -> Any:
     return value.item() if is_number else value
 
 
-def plain_list(values: np.ndarray) -> list[Any]:
+def to_plain_list(values: np.ndarray) -> list[Any]:
     """Convert an array to a list of Python values; dates remain NumPy values with their unit."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 
-def object_array(values: Sequence[Any]) -> np.ndarray:
+def make_object_array(values: Sequence[Any]) -> np.ndarray:
     """Convert a list to a 1-D array of objects, in which tuples are single elements."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
@@ -222,7 +222,7 @@ def read_numbers(
     if array.dtype.kind == "c":  # scikit-learn requires this wording of all estimators
         raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}.")
     if array.dtype.kind in "US":
-        array = object_array(values if isinstance(values, (list, tuple)) else array.tolist())
+        array = make_object_array(values if isinstance(values, (list, tuple)) else array.tolist())
     if array.dtype.kind != "O":
         raise TypeError(f"{name} must contain numbers; its dtype is {array.dtype}.")
     out = np.empty(len(array))
@@ -383,14 +383,14 @@ def is_finite_number(value: Any) -> bool:
     return is_number and -math.inf < value < math.inf
 
 
-def whole_number(value: Any, name: str, minimum: int) -> int:
+def check_whole_number(value: Any, name: str, minimum: int) -> int:
     """Return a value as an int; raise a ValueError unless it is a whole number ≥ `minimum`."""
     if type(value) is int and value >= minimum:  # fast path
         return value
     if not is_finite_number(value) or value != int(value):
-        raise argument_error(f"{name} must be an integer ≥ {minimum}; got {value!r}.", name)
+        raise make_argument_error(f"{name} must be an integer ≥ {minimum}; got {value!r}.", name)
     if value < minimum:
-        raise argument_error(f"{name} must be at least {minimum}; got {value!r}.", name)
+        raise make_argument_error(f"{name} must be at least {minimum}; got {value!r}.", name)
     return int(value)
 
 
@@ -428,7 +428,7 @@ def choice_validator(
             return str(value)
         also = ", or a callable" if or_callable else " or None" if optional else ""
         near = suggest_name(value, known)
-        raise argument_error(
+        raise make_argument_error(
             f"{name} must be one of {list(known)}{also}; got {value!r}.{near}", name
         )
 
@@ -461,7 +461,7 @@ def number_validator(
             lower = "" if low == -math.inf else f" {'>' if above else '≥'} {low}"
             upper = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
             message = f"{name} must be a finite number{lower}{upper}; got {value!r}."
-            raise argument_error(message, name)
+            raise make_argument_error(message, name)
         if isinstance(value, (np.float16, np.float32)):
             value = float(str(value))  # 0.7, not 0.699999988
         # Show 2.0 and 2 alike, as 2.

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door
-from skgraded._input.arrow_strings import is_text, number_column, number_strings
-from skgraded._input.door import is_empty, is_missing, object_array, plain, plain_list
+from skgraded._input.arrow_strings import encode_column, is_text, number_strings
+from skgraded._input.door import is_empty, is_missing, make_object_array, plain, to_plain_list
 from skgraded._input.libraries import is_installed, refuse_data_set
 from skgraded._input.messages import warn_of_input
 from skgraded._kernels import layout
@@ -73,7 +73,7 @@ def _number_blocks(
         heads = layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_whole else ids)
     codes, queries, *rest = _number(ids if heads is None else ids[heads], name, heads)
     if categories is not None:
-        queries = object_array([categories[code] for code in queries.tolist()])
+        queries = make_object_array([categories[code] for code in queries.tolist()])
     return len(ids), heads, codes, queries, *rest
 
 
@@ -193,7 +193,7 @@ _check_duplicates = door.choice_validator("duplicates", ("raise", "drop"))
 def check_duplicates(duplicates: str, document: str | None) -> str:
     """Return `duplicates` if it is valid; "drop" requires the argument `document`."""
     if _check_duplicates(duplicates) == "drop" and document is None:
-        raise door.argument_error(
+        raise door.make_argument_error(
             "duplicates='drop' requires document=, the column with document ids.",
             "duplicates",
             "document",
@@ -223,11 +223,11 @@ def find_distinct_rows(
     later = np.flatnonzero(first_of_row != np.arange(len(keys)))
 
     def repeated(row: int) -> str:
-        query, text = plain_list(query_ids[codes[[row]]])[0], plain_list(documents)
+        query, text = to_plain_list(query_ids[codes[[row]]])[0], to_plain_list(documents)
         return f"Query {query!r} contains document {text[document_codes[row]]!r}"
 
     if duplicates == "raise":
-        raise door.argument_error(
+        raise door.make_argument_error(
             f"{repeated(later[0])} more than once. Remove the repeated rows, or pass "
             "duplicates='drop' to count rows with equal values once.",
             "duplicates",
@@ -237,7 +237,7 @@ def find_distinct_rows(
         same = (first == second) | ((first != first) & (second != second))  # both may be NaN
         if not same.all():
             i = int(np.argmin(same))
-            raise door.argument_error(
+            raise door.make_argument_error(
                 f"{repeated(later[i])} more than once, with different values of {argument}: "
                 f"{plain(first[i])!r} and {plain(second[i])!r}. duplicates='drop' requires equal "
                 "rows: remove the wrong row.",
@@ -258,7 +258,7 @@ def _number(
         return i if rows is None else int(rows[i])
 
     if hasattr(ids, "null_count"):  # an Arrow column of texts
-        return number_column(ids)
+        return encode_column(ids)
     if isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str):
         numbered = number_strings(ids)
         if numbered is not None:
@@ -367,7 +367,7 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
         qid = qid.to_arrow()
     if hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize"):
         return _read_arrow(qid, name)
-    array = np.asarray(qid) if hasattr(qid, "__array__") else object_array(list(qid))
+    array = np.asarray(qid) if hasattr(qid, "__array__") else make_object_array(list(qid))
     if array.dtype.kind == "O" and NUMBERS.fullmatch(kind) and not any(map(is_missing, array)):
         array = array.astype(kind.lower())  # nullable numbers of pandas 2
     is_number = array.dtype.kind in "iuf" and array.ndim == 1
@@ -410,4 +410,4 @@ def _number_by_hash(
         for code, query in enumerate(numbers_of):
             if is_missing(query):
                 raise make_missing_id_error(name, row_of(int(np.argmax(codes == code))), query)
-    return codes, object_array(list(numbers_of))
+    return codes, make_object_array(list(numbers_of))

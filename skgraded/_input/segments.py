@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.door import is_missing, plain_list
+from skgraded._input.door import is_missing, to_plain_list
 
 MOST = 100  # maximum number of segments, because all pairs of segments are compared
 
@@ -45,11 +45,11 @@ def as_segment(segment: Hashable) -> Hashable:
     return (f"{time}.{fraction}" if fraction else time).removesuffix("T00:00:00")
 
 
-def segments_of(
+def group_segments(
     query_ids: np.ndarray, by: Any, are_compared: bool = False
 ) -> list[tuple[Any, Any]]:
     """Return (segment, positions of its queries) pairs in order of first appearance."""
-    ids = plain_list(query_ids)
+    ids = to_plain_list(query_ids)
     positions: dict[Any, list[int]] = {}
     for i, (query, segment) in enumerate(zip(ids, _read_segments(ids, by), strict=True)):
         if is_missing(segment):
@@ -93,7 +93,7 @@ def _read_segments(ids: list[Any], by: Any) -> list[Any]:
         if not by.index.is_unique:
             label = by.index[by.index.duplicated()].tolist()[0]
             raise ValueError(f"The index of 'by' must be unique, but it contains {label!r} twice.")
-        by = dict(zip(plain_list(by.index.to_numpy()), by.tolist(), strict=True))
+        by = dict(zip(to_plain_list(by.index.to_numpy()), by.tolist(), strict=True))
     if isinstance(by, Mapping):
         for query in ids:
             if query not in by:
@@ -104,7 +104,7 @@ def _read_segments(ids: list[Any], by: Any) -> list[Any]:
             f"Argument 'by' contains {len(by)} segments, but there are {len(ids)} queries. Pass "
             "one segment per query in the order of query_ids, or a dict of segments by query id."
         )
-    return plain_list(by) if isinstance(by, np.ndarray) else list(by)
+    return to_plain_list(by) if isinstance(by, np.ndarray) else list(by)
 
 
 def number_days(labels: list[str], is_required: bool = False) -> np.ndarray | None:

@@ -163,7 +163,7 @@ def stack_rows(table: Any, other: Any) -> Any:
     tables = [nw.from_native(each, eager_only=True) for each in (table, other)]
     schema = tables[0].schema
     for name in [name for name, dtype in schema.items() if dtype in (nw.Categorical, nw.Enum)]:
-        columns = _with_same_categories(*(each[name].to_native() for each in tables))
+        columns = _unify_categories(*(each[name].to_native() for each in tables))
         tables = [
             each.with_columns(nw.from_native(column, series_only=True).alias(name))
             for each, column in zip(tables, columns, strict=True)
@@ -171,7 +171,7 @@ def stack_rows(table: Any, other: Any) -> Any:
     return nw.concat(tables).to_native()
 
 
-def _with_same_categories(column: Any, other: Any) -> tuple[Any, Any]:
+def _unify_categories(column: Any, other: Any) -> tuple[Any, Any]:
     """Convert two columns to the union of their categories, which begins with those of `column`.
 
     Arrow dictionaries and the type Categorical of polars are joined by their libraries.

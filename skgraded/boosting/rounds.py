@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import number_validator, whole_number
+from skgraded._input.door import check_whole_number, number_validator
 from skgraded._kernels.gradients import push_queries
 from skgraded._kernels.sums import LINEAR, PAIR, total
 from skgraded._kernels.threads import run_chunks
-from skgraded.judgments import Judgments, Layout, layout_of
+from skgraded.judgments import Judgments, Layout, get_layout
 from skgraded.measures import MEASURES, Measure, as_measures
 from skgraded.measures import measure as as_measure
 from skgraded.measures.base import compute_means, find_undefined, prepare, score_queries
@@ -201,7 +201,7 @@ class Objective:
     def __post_init__(self) -> None:
         for name, value in {
             "measure": as_measure(self.measure),
-            "truncation": whole_number(self.truncation, "truncation", 1),
+            "truncation": check_whole_number(self.truncation, "truncation", 1),
             "sigmoid": number_validator("sigmoid", 0, above=True)(self.sigmoid),
             "norm": bool(self.norm),
         }.items():
@@ -226,7 +226,7 @@ class Objective:
 
         Both arrays contain finite 32-bit floats, clipped to half the largest 32-bit float.
         """
-        scores, layout = read_predictions(preds, judgments.n_rows), layout_of(judgments)
+        scores, layout = read_predictions(preds, judgments.n_rows), get_layout(judgments)
         order, codes = layout.remember("swaps", lambda: _shuffle_rows(layout))
         plan = prepare(self.measure, layout).plan
         gradients = np.empty(judgments.n_rows, dtype=np.float32)
@@ -262,7 +262,7 @@ class Objective:
 def is_trainable(measure: Measure) -> bool:
     """Return whether the kernel can compute how swapping two documents changes the measure."""
     # The plan of any judgments suffices, because the kind of sum does not depend on the grades.
-    plan = prepare(measure, layout_of(Judgments([0.0]))).plan
+    plan = prepare(measure, get_layout(Judgments([0.0]))).plan
     if plan is None:
         return False
     # Without a discount, all ranks have the same weight.

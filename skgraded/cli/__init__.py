@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
-from skgraded._input.door import whole_number
+from skgraded._input.door import check_whole_number
 from skgraded._input.messages import escape_unprintable, warn_user
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
-from skgraded.cli._formats import WRITERS, find_missing, read_measure_columns, share_of_judged
+from skgraded.cli._formats import WRITERS, average_judged, find_missing, read_measure_columns
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.measures.parsing import DEFAULT_MEASURES, choose_names
 from skgraded.reports import compare
@@ -250,7 +250,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except (OSError, ValueError, TypeError, ImportError, MemoryError) as error:
-        message = " ".join(_with_options(error).split())
+        message = " ".join(_name_options(error).split())
         _say(message or "not enough memory for these files")
         return 2
     for note in dict.fromkeys(str(warning.message) for warning in caught if args.progress):
@@ -264,7 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(is_refused.any())
 
 
-def _with_options(error: Exception) -> str:
+def _name_options(error: Exception) -> str:
     """Return the message of an error, in which options replace the names of arguments."""
     message = str(error)
     for name in getattr(error, "arguments", ()):
@@ -285,7 +285,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
         if os.path.realpath(args.output) in map(os.path.realpath, args.files):
             raise ValueError(f"--output {args.output} is also an input file: choose another name.")
         check_writable(args.output)
-    args = _with_implied(args)
+    args = _add_implied(args)
     is_comparison, outcomes = args.command == "compare", None
     settings = _read_settings(args) if is_comparison else {}
     report, systems = evaluate_files(args)
@@ -299,12 +299,12 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
         if args.max_loss is not None:
             outcomes = report._tabulate_outcomes(args.max_loss)
     else:
-        for text in describe_caveats(list(systems), share_of_judged(systems, args)):
+        for text in describe_caveats(list(systems), average_judged(systems, args)):
             warn_user(text)
     return WRITERS[args.command][args.format](report, systems, args), outcomes
 
 
-def _with_implied(args: Namespace) -> Namespace:
+def _add_implied(args: Namespace) -> Namespace:
     """Add implied options, the measures and the names of the systems to the options."""
     names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
@@ -326,7 +326,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
     """Convert the options to arguments of `compare`, and check them before files are read."""
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")
-    whole_number(args.seed or 0, "seed", 0)
+    check_whole_number(args.seed or 0, "seed", 0)
     names = {  # names come last, so that they replace equal paths
         **{os.path.basename(path): name for name, path in args.systems.items()},
         **{path: name for name, path in args.systems.items()},

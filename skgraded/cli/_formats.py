@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from skgraded._input.door import plain_list
+from skgraded._input.door import to_plain_list
 from skgraded._input.messages import counted, warn_user
 from skgraded.measures import Measure, NumRel, NumRelRet, NumRet, measure
 from skgraded.measures.parsing import (
@@ -26,9 +26,9 @@ from skgraded.reports import Comparison, Evaluation, Summaries, Summary, compare
 from skgraded.reports.evaluating import choose_judged
 from skgraded.reports.evaluation import mean_judged
 from skgraded.writing import tables
-from skgraded.writing.json_text import id_from_json
+from skgraded.writing.json_text import read_json_id
 from skgraded.writing.tables import fitting
-from skgraded.writing.text import percent_text
+from skgraded.writing.text import format_percent
 
 OFFICIAL = (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
 MOST_PAIRS = 12  # pairs; with more pairs, text contains no sentences about them
@@ -134,7 +134,7 @@ def _tabulate_systems(systems: Systems, args: Namespace) -> Any:
             for name, report in systems.items()
             for row in report.summary().to_dict("records")
         ]
-    judged = share_of_judged(systems, args)
+    judged = average_judged(systems, args)
     return [
         {"run": name, "n_queries": report.n_queries, **summarize_columns(report, args.columns)}
         | {key: shares[i] for key, shares in judged.items()}
@@ -143,7 +143,7 @@ def _tabulate_systems(systems: Systems, args: Namespace) -> Any:
     ]
 
 
-def share_of_judged(systems: Systems, args: Namespace) -> dict[str, np.ndarray]:
+def average_judged(systems: Systems, args: Namespace) -> dict[str, np.ndarray]:
     """Return the shares of judged documents, keyed by column; {} if all documents are judged."""
     reports = list(systems.values())
     if all(isinstance(report, Evaluation) for report in reports):
@@ -157,7 +157,9 @@ def _tabulate_values(systems: Systems, args: Namespace) -> Any:
     types = {column.name: int if column.kind == "total" else float for column in args.columns}
     return {
         "run": [name for name, report in systems.items() for _ in report.query_ids],
-        "query": [query for report in systems.values() for query in plain_list(report.query_ids)],
+        "query": [
+            query for report in systems.values() for query in to_plain_list(report.query_ids)
+        ],
         **{
             name: np.concatenate([report.per_query[name] for report in systems.values()])
             .astype(dtype)
@@ -172,7 +174,7 @@ def _tabulate_side_by_side(comparison: Comparison) -> Any:
     return [
         {"measure": measure, "query": query, **dict(zip(comparison.systems, cells, strict=True))}
         for measure, values in comparison.per_query.items()
-        for query, cells in zip(plain_list(comparison.query_ids), values.T.tolist(), strict=True)
+        for query, cells in zip(to_plain_list(comparison.query_ids), values.T.tolist(), strict=True)
     ]
 
 
@@ -189,7 +191,7 @@ def _write_table(
 
 def _join_text(parts: list[str], lines: list[str], args: Namespace) -> str:
     """Join tables and the lines of text that follow them, separated by blank lines."""
-    styles: dict[str, Any] = {"markdown": tables.safe_in_markdown, "latex": "% {}".format}
+    styles: dict[str, Any] = {"markdown": tables.escape_markdown, "latex": "% {}".format}
     prose = "\n".join(map(styles.get(args.format, str), lines))
     return "\n\n".join(filter(None, [*parts, prose]))
 
@@ -231,7 +233,7 @@ def _write_comparison(comparison: Comparison, systems: Systems, args: Namespace)
         parts += str(board), tables.aligned(table) if has_few_pairs else ""
     lines = [
         f"{counted(comparison.n_queries, 'query', 'queries')}; "
-        f"{percent_text(comparison.level)} intervals; "
+        f"{format_percent(comparison.level)} intervals; "
         f"{comparison._describe_procedure()}.",
         *_describe_undefined(systems),
     ]
@@ -245,7 +247,7 @@ def _write_comparison(comparison: Comparison, systems: Systems, args: Namespace)
 def find_missing(systems: Systems) -> tuple[str, Any] | None:
     """Return the name of a run that lacks a query of another run, with the query; or None."""
     ids = {
-        name: dict.fromkeys(plain_list(report.query_ids))
+        name: dict.fromkeys(to_plain_list(report.query_ids))
         for name, report in systems.items()
         if isinstance(report, Evaluation)  # all systems of a folder have the same queries
     }
@@ -304,7 +306,7 @@ def _add_intervals(written: dict[str, Any], report: Any) -> None:
             for name, interval in report.confidence_interval().items()
         }
     for entry in written.get("segments") or ():
-        _add_intervals(entry, report.segments[id_from_json(entry["segment"])])
+        _add_intervals(entry, report.segments[read_json_id(entry["segment"])])
 
 
 def _write_means_json(report: Means, systems: Systems, args: Namespace) -> str:

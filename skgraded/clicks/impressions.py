@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import column, plain_list
+from skgraded._input.door import column, to_plain_list
 from skgraded._input.queries import query_codes
 from skgraded._kernels import layout
 from skgraded.datasets.entries import find_repeated_keys
@@ -132,15 +132,15 @@ class Impressions:
             query = codes["qid"]
             first = query[layout.number_by_appearance(session)[1]][session]
             for row in np.flatnonzero(query != first)[:1]:
-                pair = plain_list(values["qid"][[first[row], query[row]]])
+                pair = to_plain_list(values["qid"][[first[row], query[row]]])
                 faults.append((row, f"the queries {pair[0]!r} and {pair[1]!r} (in row {row})"))
         for name in columns:
             for row in find_repeated_keys(combine_codes([session, codes[name]]))[0][:1]:
-                (value,) = plain_list(values[name][[codes[name][row]]])
+                (value,) = to_plain_list(values[name][[codes[name][row]]])
                 faults.append((row, f"{name} {value!r} twice (again in row {row})"))
         for row, fault in faults:
             raise ValueError(
-                f"Session {plain_list(values['session'][[session[row]]])[0]!r} contains {fault}: a "
+                f"Session {to_plain_list(values['session'][[session[row]]])[0]!r} contains {fault}: a "
                 "session is one list of results of one query, with one row per item."
             )
 

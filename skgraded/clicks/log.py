@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import check_names, check_scores, choice_validator, whole_number
+from skgraded._input.door import check_names, check_scores, check_whole_number, choice_validator
 from skgraded._input.libraries import check_progress, show_progress
 from skgraded._input.messages import warn_user
 from skgraded._input.tables import check_row_labels, read_named
@@ -26,8 +26,8 @@ from skgraded.clicks.bias import (
 from skgraded.clicks.impressions import Impressions
 from skgraded.measures.gain import DCG, compute_discounts
 from skgraded.reports.pairing import FEWEST_CLUSTERS
-from skgraded.stats.intervals import CHECK_LEVEL, check_rng, t_reach
-from skgraded.stats.paired_tests import p_of_identical
+from skgraded.stats.intervals import CHECK_LEVEL, check_rng, compute_t_reach
+from skgraded.stats.paired_tests import compute_p_of_identical
 from skgraded.stats.position_bias import METHODS
 from skgraded.stats.rounding import ROUNDING
 from skgraded.writing import tables
@@ -168,7 +168,7 @@ class ClickLog:
            without intrusive interventions", WSDM.
         """
         choice_validator("method", METHODS)(method)
-        level, n_resamples = CHECK_LEVEL(level), whole_number(n_resamples, "n_resamples", 0)
+        level, n_resamples = CHECK_LEVEL(level), check_whole_number(n_resamples, "n_resamples", 0)
         check_rng(rng)
         return estimate_bias(self._rows, method, level, n_resamples, rng)
 
@@ -349,7 +349,7 @@ class ClickLog:
         rows, dcg = self._rows, DCG(k=k, gain="linear", discount=discount)
         clip, level = CHECK_CLIP(clip), CHECK_LEVEL(level)
         choice_validator("clusters", ("qid", "session"))(clusters)
-        n_resamples = whole_number(n_resamples, "n_resamples", 0)
+        n_resamples = check_whole_number(n_resamples, "n_resamples", 0)
         check_rng(rng)
         check_progress(progress)
         if isinstance(bias, str):
@@ -485,11 +485,11 @@ def compute_limits(
     errors = samples.std(axis=1, ddof=1) if has_error else np.full(values.shape, np.nan)
     for numbers in (values[1], errors):
         numbers[np.abs(numbers) <= ROUNDING * means.max()] = 0.0
-    reach = t_reach(n_clusters, level) * errors
+    reach = compute_t_reach(n_clusters, level) * errors
     low, high = values - reach, values + reach
     is_constant = errors[1] == 0  # t is infinite
     p = 2 * stdtr(n_clusters - 1, -np.abs(values[1]) / np.where(is_constant, np.inf, errors[1]))
-    p[is_constant & (values[1] != 0)] = p_of_identical(n_clusters)
+    p[is_constant & (values[1] != 0)] = compute_p_of_identical(n_clusters)
     for column in (values[1], low[1], high[1], p):
         column[baseline] = np.nan
     return {

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from skgraded._input import door
 from skgraded._input.door import (
     add_place,
-    argument_error,
     is_empty,
-    object_array,
+    make_argument_error,
+    make_object_array,
     plain,
-    plain_list,
+    to_plain_list,
 )
 from skgraded._input.messages import normalize_name, quote_names, suggest_name
 from skgraded._input.queries import query_codes, refuse_missing_ids
@@ -102,7 +102,7 @@ def _convert_grades_or_scores(values: Any, side: str, **names: Any) -> np.ndarra
                 return numbers
     column = door.as_array(values, names["name"], names["n"], names["expected"])
     if column.dtype.kind in "OUT":
-        column = object_array(list(map(_parse_if_text, column.tolist())))
+        column = make_object_array(list(map(_parse_if_text, column.tolist())))
     if side == "run":
         scores = door.column(column, **names)
         return scores if np.isnan(scores).any() else door.check_scores(column, **names)
@@ -130,10 +130,10 @@ def _read_documents(documents: ArrayLike, name: str, n: int | None, expected: st
     texts = _as_list(documents)
     if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str}:
         if all(texts) and n in (None, len(texts)):  # fast path
-            return object_array(texts)
+            return make_object_array(texts)
     codes, ids = query_codes(documents, n, expected, name)
     refuse_missing_ids(texts, name)
-    return object_array(plain_list(ids))[codes]
+    return make_object_array(to_plain_list(ids))[codes]
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def _convert_matrix(source: Any, side: str, _: object) -> Entries:
     ):
         if len(ids) != n:
             raise ValueError(f"{side} has {len(ids)} {name} ids, but its matrix has {n}.")
-        table[name] = object_array(list(ids))[positions]
+        table[name] = make_object_array(list(ids))[positions]
     return convert_columns(table, ("query", "document", "grade"), side)
 
 
@@ -253,7 +253,7 @@ def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
                 names, values = container.convert(value, side)
                 break
         else:
-            raise _form_error(side, {query: value})
+            raise _make_form_error(side, {query: value})
         are_distinct &= container is DOCUMENTS[0]
         if names or side == "run":  # runs keep queries for which nothing was retrieved
             kept_queries.append(query)
@@ -277,12 +277,12 @@ def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
     except (TypeError, ValueError):
         for part in chain(documents, numbers):  # for example, a part of a search engine's response
             if isinstance(part, (Mapping, list, set)):
-                raise _form_error(side, part) from None
+                raise _make_form_error(side, part) from None
         raise
     return Entries(side, ids, codes, read_documents, read_numbers, are_distinct=are_distinct)
 
 
-def _form_error(side: str, part: object) -> TypeError:
+def _make_form_error(side: str, part: object) -> TypeError:
     forms = {
         "qrels": "{query: {document: grade}}",
         "run": "{query: {document: score}}, or {query: [document, …]} in ranked order",
@@ -303,7 +303,7 @@ def _split_pairs(pairs: Iterable[Any], side: str) -> tuple[list[Any], list[Any]]
     pairs = list(pairs)
     for pair in pairs:
         if not _is_pair(pair):
-            raise _form_error(side, pair)
+            raise _make_form_error(side, pair)
     return [name for name, _ in pairs], [number for _, number in pairs]
 
 
@@ -316,7 +316,7 @@ def _split_ids(ids: Any, side: str) -> tuple[list[Any], list[int]]:
 def _split_dicts(items: Sequence[Mapping[Any, Any]], side: str) -> tuple[list[Any], list[Any]]:
     fields = list_fields(items)
     if isinstance(items[0].get(fields[0]), (Mapping, list)):
-        raise _form_error(side, items[0])
+        raise _make_form_error(side, items[0])
     name, number = choose_columns(fields, side, COLUMNS[side][1:])
     return [item.get(name) for item in items], [item.get(number) for item in items]
 
@@ -486,7 +486,7 @@ def _select_split(content: Mapping[str, Any], split: str | None) -> Any:
         return next(iter(parts.values()))
     if split not in parts:
         first = next(iter(parts), "default/test")
-        raise argument_error(
+        raise make_argument_error(
             f"the file contains {len(parts)} subsets and splits: "
             f"{quote_names(list(parts))}. Select one, for example with split={first!r:.60}; got "
             f"{split!r}.{suggest_name(str(split), parts)}",

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skgraded._input.door import object_array, plain, plain_list
+from skgraded._input.door import make_object_array, plain, to_plain_list
 from skgraded._input.messages import counted, warn_user
 from skgraded._input.queries import sort_by_query
 
@@ -182,7 +182,7 @@ def name_rows(lines: np.ndarray | None) -> Callable[[int], str]:
 
 def make_empty_run(source: str) -> Entries:
     """Return the Entries of a run without documents."""
-    no_ids, no_rows = object_array([]), np.array([], dtype=np.intp)
+    no_ids, no_rows = make_object_array([]), np.array([], dtype=np.intp)
     return Entries(source, no_ids, no_rows, no_ids, no_rows.astype(float), no_rows)
 
 
@@ -201,9 +201,9 @@ def make_finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.n
         as_index = partial(pd.Index, dtype=dtype, tupleize_cols=False)
         index = as_index(known)
         return lambda values: index.get_indexer(as_index(values))
-    position_of = {value: i for i, value in enumerate(plain_list(known))}
+    position_of = {value: i for i, value in enumerate(to_plain_list(known))}
     return lambda values: np.array(
-        [position_of.get(value, -1) for value in plain_list(values)], dtype=np.intp
+        [position_of.get(value, -1) for value in to_plain_list(values)], dtype=np.intp
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, tables
-from skgraded._input.door import whole_number
+from skgraded._input.door import check_whole_number
 from skgraded._input.queries import group_by_query
 from skgraded._kernels.layout import relative_exp2_gains
 
@@ -69,10 +69,10 @@ def make_ranking(
     """
     from sklearn.utils import check_random_state
 
-    n_queries = whole_number(n_queries, "n_queries", 1)
-    n_documents = whole_number(n_documents, "n_documents", 1)
-    n_features = whole_number(n_features, "n_features", 1)
-    n_levels = whole_number(n_levels, "n_levels", 2)
+    n_queries = check_whole_number(n_queries, "n_queries", 1)
+    n_documents = check_whole_number(n_documents, "n_documents", 1)
+    n_features = check_whole_number(n_features, "n_features", 1)
+    n_levels = check_whole_number(n_levels, "n_levels", 2)
     rng = check_random_state(random_state)
 
     spread = n_documents // 2
@@ -147,10 +147,10 @@ def make_swapped_rankings(
     """
     from sklearn.utils import check_random_state
 
-    n_documents = whole_number(n_documents, "n_documents", 2)
-    n_levels = whole_number(n_levels, "n_levels", 2)
-    n_swaps = whole_number(n_swaps, "n_swaps", 0)
-    n_rankings = whole_number(n_rankings, "n_rankings", 1)
+    n_documents = check_whole_number(n_documents, "n_documents", 2)
+    n_levels = check_whole_number(n_levels, "n_levels", 2)
+    n_swaps = check_whole_number(n_swaps, "n_swaps", 0)
+    n_rankings = check_whole_number(n_rankings, "n_rankings", 1)
     if uniform and n_levels > n_documents:
         raise ValueError(
             f"If uniform=True, n_levels must be at most n_documents = {n_documents}, so that each "
@@ -240,7 +240,7 @@ def make_clicks(
 
     door.choice_validator("model", ("position", "trust"))(model)
     noise = door.number_validator("noise", 0, 1)(noise)
-    n_sessions = door.whole_number(n_sessions, "n_sessions", 1)
+    n_sessions = door.check_whole_number(n_sessions, "n_sessions", 1)
     grades = door.check_grades(y_true, "y_true")
     is_list = isinstance(y_scores, (list, tuple)) and len(y_scores) and np.ndim(y_scores[0])
     systems: Any = y_scores if is_list else [y_scores]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
-from skgraded._input.door import whole_number
+from skgraded._input.door import check_whole_number
 from skgraded.datasets import text_files
 from skgraded.datasets.text_files import File
 
@@ -84,7 +84,7 @@ def read_letor(
     if group is not None:
         text_files.check_path(group, "group")
     if n_features is not None:
-        n_features = whole_number(n_features, "n_features", 1)
+        n_features = check_whole_number(n_features, "n_features", 1)
     if zero_based not in (True, False, "auto"):
         raise ValueError(f"zero_based must be True, False or 'auto'; got {zero_based!r}.")
     # These arrays grow in place; concatenating a list of pieces would need twice the memory.

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skgraded._input.door import (
-    argument_error,
     check_given_scores,
-    object_array,
+    make_argument_error,
+    make_object_array,
     place_errors,
     read_grades,
     refuse_bad_grades,
@@ -63,7 +63,7 @@ def read_columns(
         table[grade] = grades.astype(dtype, copy=False)
         lacks_grade = np.isnan(grades)
         if lacks_grade.any() and not allow_unjudged:
-            raise argument_error(
+            raise make_argument_error(
                 f"column {grade!r} must be finite; got nan for {row_name(int(lacks_grade.argmax()))}: "
                 "set unjudged_documents to 'irrelevant' (grade 0) or 'drop' (exclude the rows).",
                 "unjudged_documents",
@@ -210,7 +210,7 @@ def _read_csv(
     lines, cells = zip(*rows, strict=True)
     columns: dict[str, Any] = dict(zip([*texts, *numbers], zip(*cells, strict=True), strict=True))
     for name in texts:
-        columns[name] = object_array(columns[name])
+        columns[name] = make_object_array(columns[name])
     for name in numbers:
         words = columns[name]
         columns[name] = np.array(list(map(float, words)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from skgraded._input.door import choice_validator, object_array
+from skgraded._input.door import choice_validator, make_object_array
 from skgraded._input.libraries import is_installed
 from skgraded._input.tables import find_columns
 from skgraded.datasets import text_files
@@ -401,7 +401,7 @@ def _join_codes(
     for rows, texts in blocks:
         numbers = [known.setdefault(text, len(known)) for text in texts]
         codes.append(np.array(numbers, np.min_scalar_type(len(known)))[rows])
-    return object_array(list(known)), np.concatenate(codes)
+    return make_object_array(list(known)), np.concatenate(codes)
 
 
 def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
@@ -424,7 +424,7 @@ def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     n, separator = len(form.columns), b"\t" if b"\t" in text else b" "
     if is_tidy and is_installed("pyarrow"):
         with suppress(ValueError):  # Arrow rejects some numbers that Python accepts
-            return _with_numbers(_parse_with_arrow(text, form, separator), lines, form)
+            return _add_line_numbers(_parse_with_arrow(text, form, separator), lines, form)
     ends = separator * (n - 1) + b"\n"
     if is_tidy and text.translate(None, bytes(set(range(256)) - set(ends))) == ends * len(lines):
         words = text.replace(b"\n", separator).split(separator)[:-1]
@@ -444,7 +444,7 @@ def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
             columns[name] = _parse_numbers(words, name, form)
         elif name == "document":
             columns[name] = _decode_words(words, name)
-    return _with_numbers(columns, lines, form)
+    return _add_line_numbers(columns, lines, form)
 
 
 def _is_tidy(text: bytes) -> bool:
@@ -471,7 +471,7 @@ def _parse_with_arrow(text: bytes, form: Form, separator: bytes) -> dict[str, An
     return columns
 
 
-def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
+def _add_line_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
     """Add the line numbers to the columns of a block, and call its grades or scores `number`."""
     if form is THREE[None]:
         codes, texts = columns["rank or score"]
@@ -517,4 +517,4 @@ def _split_words(line: bytes, form: Form) -> list[bytes]:
 def _decode_words(words: Iterable[bytes], name: str) -> np.ndarray:
     """Decode the words of a column; raise a ValueError unless they are UTF-8."""
     errors = "replace" if name == "rank" else "strict"  # ranks that are not numbers are ignored
-    return object_array([word.decode(errors=errors) for word in words])
+    return make_object_array([word.decode(errors=errors) for word in words])

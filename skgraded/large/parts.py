@@ -20,26 +20,26 @@ import pyarrow as pa
 from skgraded._input import arrow
 from skgraded._input.door import (
     add_place,
-    argument_error,
     check_given_scores,
     check_scores,
     check_weights,
     column,
-    object_array,
-    plain_list,
+    make_argument_error,
+    make_object_array,
     read_grades,
     refuse_bad_grades,
+    to_plain_list,
 )
 from skgraded._input.libraries import Advance, show_nothing
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
 from skgraded._input.tables import convert_library_errors
-from skgraded.judgments import Judgments, layout_of
+from skgraded.judgments import Judgments, get_layout
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_negative, accepts_unjudged
-from skgraded.reports.evaluating import distinct_documents, evaluate_judgments, find_constants
-from skgraded.reports.evaluation import Evaluation, take_queries, with_fields
-from skgraded.reports.summary import Summaries, Summary, labeled, merged_in_order
+from skgraded.reports.evaluating import evaluate_judgments, find_constants, keep_distinct_documents
+from skgraded.reports.evaluation import Evaluation, replace_fields, take_queries
+from skgraded.reports.summary import Summaries, Summary, labeled, merge_in_order
 
 # Columns of validated tables and of Measured; each column of segments is called "by 'name'".
 GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "qid", "weight", "document", "score"
@@ -105,7 +105,7 @@ def group_by_size(
 
 
 @contextmanager
-def errors_in(place: str) -> Iterator[None]:
+def place_part_errors(place: str) -> Iterator[None]:
     """Add the name of the part to error messages, also to messages of table libraries."""
     try:
         with convert_library_errors("the table"):
@@ -116,7 +116,7 @@ def errors_in(place: str) -> Iterator[None]:
 
 def check_rows(part: Any, job: Job, place: str) -> pa.Table | None:
     """Return the validated columns of a part, or None if there are no rows."""
-    with errors_in(place):
+    with place_part_errors(place):
         table = arrow.as_arrow(part, job.columns)
         if not table.num_rows:
             return None
@@ -164,7 +164,7 @@ def _refuse_missing_values(table: pa.Table, job: Job) -> None:
             row = int(is_missing.argmax())
             value = "null" if table[name][row].as_py() is None else "NaN"
             query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"
-            raise argument_error(
+            raise make_argument_error(
                 f"column {name!r} ({argument}) contains {value} in row {row}{query}: "
                 f"{FOR_MISSING[argument]}.",
                 "unjudged_documents",
@@ -175,7 +175,7 @@ def join_rows(tables: list[pa.Table]) -> pa.Table:
     """Concatenate validated tables, whose column types may differ."""
     if len(tables) == 1:
         return tables[0]
-    _refuse_other_types(map(types_of, tables))
+    _refuse_other_types(map(list_id_types, tables))
     for position, name in enumerate(tables[0].column_names):
         columns = [table[name] for table in tables]
         if len({column.type for column in columns}) > 1:
@@ -202,7 +202,7 @@ def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
     return columns
 
 
-def types_of(table: pa.Table) -> dict[str, str]:
+def list_id_types(table: pa.Table) -> dict[str, str]:
     """Return the types of the ids and segments of a validated table, keyed by column."""
     return {field.name: str(field.type) for field in table.schema if ID.match(field.name)}
 
@@ -250,7 +250,7 @@ def evaluate_parts(
         elif job.partitioning == "whole":
             yield evaluate_queries(table, job, place)
         else:
-            with errors_in(place):
+            with place_part_errors(place):
                 end = arrow.count_equal(table[QUERY], 1)
                 start = max(end, table.num_rows - arrow.count_equal(table[QUERY], -1))
             # The rows are copied, because a slice would keep the whole table in memory.
@@ -267,7 +267,7 @@ def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:
         name: check_scores(arrow.convert_numbers(table[f"{SCORE} {i}"]), table.num_rows)
         for i, name in enumerate(job.y_score)
     }
-    with errors_in(place):
+    with place_part_errors(place):
         judgments = Judgments(
             table[GRADE].to_numpy(),
             qid=arrow.as_given(table[QUERY]),
@@ -281,15 +281,15 @@ def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:
         _refuse_interrupted(judgments, place)
     if job.document is not None:
         documents = arrow.as_given(table[DOCUMENT])
-        kept = distinct_documents(judgments, documents, scores, weights, job.duplicates)
+        kept = keep_distinct_documents(judgments, documents, scores, weights, job.duplicates)
         if kept is not None:
             distinct = arrow.copy_rows(table, kept)
             measured = evaluate_queries(distinct, replace(job, document=None), place)
-            codes = layout_of(judgments).query_of_row
+            codes = get_layout(judgments).query_of_row
             measured.columns[N_DROPPED] = np.bincount(codes) - np.bincount(codes[kept])
             return measured
         columns[N_DROPPED] = np.zeros(judgments.n_queries, dtype=np.intp)
-    with errors_in(place):
+    with place_part_errors(place):
         evaluations = {
             name: evaluate_judgments(
                 list(job.measures), judgments, of_system, job.unjudged_documents
@@ -299,22 +299,22 @@ def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:
     if not has_weight:
         no_weights = np.zeros(judgments.n_queries)
         evaluations = {
-            name: with_fields(evaluation, weights=no_weights)
+            name: replace_fields(evaluation, weights=no_weights)
             for name, evaluation in evaluations.items()
         }
-    return Measured(evaluations, columns, types_of(table))
+    return Measured(evaluations, columns, list_id_types(table))
 
 
 def _refuse_interrupted(judgments: Judgments, place: str) -> None:
     """Raise a ValueError that names a query unless the rows of each query are contiguous."""
-    if layout_of(judgments).order is not None:
-        codes = layout_of(judgments).query_of_row
+    if get_layout(judgments).order is not None:
+        codes = get_layout(judgments).query_of_row
         n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
-        raise _split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
+        raise _split_error(to_plain_list(judgments.query_ids[n_runs > 1])[0], place)
 
 
 def _split_error(query: object, *places: str) -> ValueError:
-    return argument_error(
+    return make_argument_error(
         f"The rows of query {query!r} are not contiguous in {' and '.join(places)}. Use "
         "partitioning='shuffle', or group the rows of each query together. If they are the same "
         "rows twice, such as a file delivered twice, 'shuffle' counts them twice: also pass "
@@ -328,7 +328,7 @@ def _split_error(query: object, *places: str) -> ValueError:
 def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np.ndarray:
     """Return the segment of each query; raise a ValueError if a query is in two segments."""
     codes, distinct = query_codes(arrow.as_given(column), name="by")
-    names = object_array(list(map(as_segment, plain_list(distinct))))
+    names = make_object_array(list(map(as_segment, to_plain_list(distinct))))
     return names[find_constants(judgments, codes, names, f"Column {by!r} (by)")]
 
 
@@ -367,7 +367,7 @@ def join_measured(parts: list[Measured]) -> Measured:
         codes, queries = query_codes(np.concatenate([part.query_ids for part in parts]))
         split = int(np.argmax(np.bincount(codes) > 1))
         places = columns[PLACE][codes == split][:2]
-        raise _split_error(plain_list(queries)[split], *places) from None
+        raise _split_error(to_plain_list(queries)[split], *places) from None
     return Measured(evaluations, columns, parts[0].types)
 
 
@@ -413,7 +413,7 @@ def _join_segments(columns: list[np.ndarray]) -> tuple[np.ndarray, list[tuple[An
     joined = np.ravel_multi_index([codes for codes, _ in coded], shape)
     distinct, codes = np.unique(joined, return_inverse=True)
     positions = np.unravel_index(distinct, shape)
-    names = [plain_list(names[at]) for at, (_, names) in zip(positions, coded, strict=True)]
+    names = [to_plain_list(names[at]) for at, (_, names) in zip(positions, coded, strict=True)]
     return codes, list(zip(*names, strict=True))
 
 
@@ -428,7 +428,7 @@ def merge_sums(sums: Iterable[Merged | None]) -> Merged | None:
     """Merge the results of `summarize_measured` for disjoint queries; return None if all are None."""
     known = (report for report in sums if report is not None)
     first = next(known, None)
-    return None if first is None else merged_in_order(chain([first], known))
+    return None if first is None else merge_in_order(chain([first], known))
 
 
 def finish(report: Merged | None, job: Job) -> Merged:

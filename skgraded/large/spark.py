@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
-from skgraded._input.door import whole_number
+from skgraded._input.door import check_whole_number
 from skgraded._input.libraries import needs
 from skgraded.large.jobs import Job, check_for_workers, check_job
 from skgraded.measures import measure as as_measure
@@ -205,7 +205,7 @@ def _repartition(
     check_for_workers(job)
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    n = whole_number(n_partitions, "n_partitions", 1)
+    n = check_whole_number(n_partitions, "n_partitions", 1)
     # The new names are positions, because mapInArrow does not accept names that contain a dot.
     frame = df.select(
         *(

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.door import (
+    check_whole_number,
     choice_validator,
     number_validator,
     refuse_bad_grades,
     suggest_arguments,
-    whole_number,
 )
 from skgraded._input.libraries import refuse_data_set, refuse_library
 from skgraded._input.messages import normalize_name, suggest_name
@@ -28,7 +28,7 @@ from skgraded._input.queries import QueryIds
 from skgraded._kernels import sums
 from skgraded._kernels.layout import relative_exp2_gains
 from skgraded._kernels.threads import run_chunks
-from skgraded.judgments import Judgments, Layout, as_judgments, check_scores_of_rows, layout_of
+from skgraded.judgments import Judgments, Layout, as_judgments, check_scores_of_rows, get_layout
 
 # Parameters --------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ def check_cutoff(k: object, has_mean: bool = False) -> int | str | None:
     """Return the cut-off if it is None or an integer ≥ 1 or, if `has_mean`, "mean"."""
     if k is None or (has_mean and isinstance(k, str) and k == "mean"):
         return k
-    return whole_number(k, "k", 1)
+    return check_whole_number(k, "k", 1)
 
 
 def check_undefined(undefined: object) -> float:
@@ -114,7 +114,7 @@ M = TypeVar("M", bound="Measure")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
-def shared_fields(cls: type[M]) -> type[M]:
+def share_fields(cls: type[M]) -> type[M]:
     """Convert a base class to a frozen dataclass whose fields are inherited by subclasses."""
     if inspect.get_annotations(cls) or len(cls.__bases__) > 1:  # otherwise, it adds no fields
         cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
@@ -153,13 +153,13 @@ def describe_unknown(cls: type[Measure], name: str) -> str:
 
 
 class _Immutable:
-    """Base class that freezes attributes of subclasses that `shared_fields` does not freeze."""
+    """Base class that freezes attributes of subclasses that `share_fields` does not freeze."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r}")
 
 
-@shared_fields
+@share_fields
 class Measure(_Immutable):
     """Base class for all measures: immutable objects that can be called as score functions.
 
@@ -240,7 +240,7 @@ class Measure(_Immutable):
         ndarray of shape (n_queries,)
         """
         judgments = as_judgments(y_true, qid, group)
-        layout = layout_of(judgments)
+        layout = get_layout(judgments)
         prepared = prepare(self, layout)  # refuses grades before scores
         return score_prepared([prepared], layout, check_scores_of_rows(judgments, y_score))[0]
 
@@ -307,14 +307,14 @@ class Measure(_Immutable):
         return partial(type(self), **self._parameters), ()
 
 
-@shared_fields
+@share_fields
 class Tied(Measure):
     """Base class for measures with a tie rule."""
 
     ties: str = parameter(default="average", check=check_ties)
 
 
-@shared_fields
+@share_fields
 class Ranked(Tied):
     """Base class for measures with a cut-off and a tie rule."""
 
@@ -361,7 +361,7 @@ def registered(
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
     def register(cls: type[M]) -> type[M]:
-        cls = shared_fields(cls)
+        cls = share_fields(cls)
         PARSED.clear()
         MEASURES[cls.__name__] = cls
         KNOWN_NAMES[normalize_name(cls.__name__)] = cls, {}
@@ -423,14 +423,14 @@ def _check_and_plan(measure: Measure, layout: Layout) -> Prepared:
 
 def find_undefined(measure: Measure, judgments: Judgments) -> np.ndarray:
     """Return a read-only boolean mask of the undefined queries, of shape (n_queries,)."""
-    return prepare(measure, layout_of(judgments)).undefined
+    return prepare(measure, get_layout(judgments)).undefined
 
 
 def score_queries(
     measures: Sequence[Measure], judgments: Judgments, scores: np.ndarray
 ) -> list[np.ndarray]:
     """Compute per-query values of several measures, sorting the checked scores only once."""
-    layout = layout_of(judgments)
+    layout = get_layout(judgments)
     return score_prepared([prepare(measure, layout) for measure in measures], layout, scores)
 
 
@@ -487,7 +487,7 @@ def compute_means(measures: list[Measure], judgments: Judgments, scores: np.ndar
 LN2 = np.log(2.0)
 
 
-@shared_fields
+@share_fields
 class Relevance(Measure):
     """Base class for measures that are undefined for queries without relevant documents."""
 
@@ -499,7 +499,7 @@ class Relevance(Measure):
             return layout.levels > 0
         return layout.levels >= layout.round_grade(self.threshold)
 
-    def _relevant_weights(self, layout: Layout, depth: int) -> np.ndarray:
+    def _weigh_relevant(self, layout: Layout, depth: int) -> np.ndarray:
         """Return the weight of each level: 1 / min(R_t, depth) for relevant levels, else 0."""
         relevant = self._relevant(layout)
         n = np.minimum(count_relevant(layout, relevant), depth)
@@ -509,7 +509,7 @@ class Relevance(Measure):
         return count_relevant(layout, self._relevant(layout)) == 0
 
 
-@shared_fields
+@share_fields
 class Thresholded(Relevance, Ranked):
     """Base class for measures with a relevance threshold, a cut-off and a tie rule."""
 
@@ -521,7 +521,7 @@ class Graded(Ranked):
         return layout.top_grades <= 0
 
 
-@shared_fields
+@share_fields
 class Scaled(Measure):
     """Base class for measures that depend on the highest grade of the scale."""
 

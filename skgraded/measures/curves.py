@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import column, whole_number
+from skgraded._input.door import check_whole_number, column
 from skgraded._input.queries import QueryIds
-from skgraded.judgments import Judgments, Layout, as_judgments, check_scores_of_rows, layout_of
+from skgraded.judgments import Judgments, Layout, as_judgments, check_scores_of_rows, get_layout
 from skgraded.measures.base import (
     Measure,
     Ranked,
@@ -90,7 +90,7 @@ def threshold_curve(
     measure = MuAP(ties=ties, undefined=undefined)
     judgments = as_judgments(y_true, qid, group, sample_weight)
     find_undefined(measure, judgments)  # raises an error for unjudged documents
-    layout = layout_of(judgments)
+    layout = get_layout(judgments)
     scores = check_scores_of_rows(judgments, y_score)
     values = _compute_average_precision(layout, scores, measure.ties)
     return ThresholdCurve(
@@ -214,7 +214,7 @@ def _score_in_parts(
     measures: Sequence[Measure], judgments: Judgments, scores: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the per-query values of each measure, computed in batches to save memory."""
-    n_together = max(1, TABLE_SIZE // len(layout_of(judgments).levels))  # affects only memory use
+    n_together = max(1, TABLE_SIZE // len(get_layout(judgments).levels))  # affects only memory use
     for i in range(0, len(measures), n_together):
         # Plans are cached in a temporary copy of the judgments; deleting the copy frees them.
         yield from score_queries(measures[i : i + n_together], copy(judgments), scores)
@@ -234,7 +234,9 @@ def check_uncut(measures: Measures, ties: str | None = None) -> list[Ranked]:
 
 def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
     """Check that cut-offs are integers ≥ 1 in ascending order, and return them as an array."""
-    whole = np.array([whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()])
+    whole = np.array(
+        [check_whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()]
+    )
     if (np.diff(whole) <= 0).any():
         raise ValueError(f"cutoffs must be in ascending order; got {whole.tolist()}.")
     return whole

@@ -31,7 +31,7 @@ from skgraded.measures.base import (
     check_gain,
     check_persistence,
     parameter,
-    shared_fields,
+    share_fields,
     sum_plans,
     take_tops,
 )
@@ -54,7 +54,7 @@ def compute_discounts(discount: str | Function, depth: int) -> np.ndarray:
     return values
 
 
-@shared_fields
+@share_fields
 class _Discounted(Gained):
     """Base class of DCG, NDCG and NDCNG."""
 
@@ -64,7 +64,7 @@ class _Discounted(Gained):
     )
 
 
-@shared_fields
+@share_fields
 class _Normalized(_Discounted):
     """Base class of NDCG and NDCNG."""
 
@@ -279,7 +279,7 @@ class NERR(Scaled, Graded):
         return self._sum(CASCADE, stops, layout, scale=scale, shift=0.0)
 
 
-@shared_fields
+@share_fields
 class _Persistent(Ranked):
     """Base class for rank-biased precision and its residual."""
 

@@ -18,7 +18,7 @@ from skgraded.measures.base import (
     Tied,
     check_gain,
     parameter,
-    shared_fields,
+    share_fields,
     sum_plans,
 )
 
@@ -48,13 +48,13 @@ __all__ = [
 check_divisor = choice_validator("divisor", ("min", "relevant"))
 
 
-@shared_fields
+@share_fields
 class _Averaged(Ranked):
     """Base class for averages over the relevant documents that a list of length k can contain."""
 
     divisor: str = parameter(default="min", check=check_divisor)
 
-    def _largest_divisor(self, layout: Layout) -> int:
+    def _find_largest_divisor(self, layout: Layout) -> int:
         """Return the cut-off or, if it does not limit the divisor, the largest query size."""
         return self._depth(layout) if self.divisor == "min" else layout.max_size
 
@@ -103,7 +103,7 @@ class AP(_Averaged, base.Thresholded):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        weights = self._relevant_weights(layout, self._largest_divisor(layout))
+        weights = self._weigh_relevant(layout, self._find_largest_divisor(layout))
         # With threshold 0, every document is relevant, and precision is 1 at every rank.
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, layout)
 
@@ -135,7 +135,7 @@ class MuAP(_Averaged, base.Graded):
     def _plan(self, layout: Layout) -> Plan:
         # Σ d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)) with W(v) = Σ_{t_i≤v} d_i / R_{t_i}
         weights = level_weights(
-            layout.levels, layout.counts, layout.level_starts, self._largest_divisor(layout)
+            layout.levels, layout.counts, layout.level_starts, self._find_largest_divisor(layout)
         )
         return self._sum(PAIR, weights, layout)
 
@@ -312,7 +312,7 @@ class Recall(_Averaged, base.Thresholded):
     divisor: str = parameter(default="relevant", check=check_divisor)
 
     def _plan(self, layout: Layout) -> Plan:
-        weights = self._relevant_weights(layout, self._largest_divisor(layout))
+        weights = self._weigh_relevant(layout, self._find_largest_divisor(layout))
         return self._sum(LINEAR, weights, layout)
 
 
@@ -392,7 +392,7 @@ class RPrecision(base.Relevance, Tied):
         is_counted = _number_rows(layout) <= np.repeat(n, layout.sizes)
         return Plan(
             LINEAR,
-            self._relevant_weights(layout, depth),
+            self._weigh_relevant(layout, depth),
             TIES[self.ties],
             depth,
             is_counted.astype(float),
@@ -483,7 +483,7 @@ class SetRecall(base.Relevance):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        return _plan_retrieved(self._relevant_weights(layout, layout.max_size), layout)
+        return _plan_retrieved(self._weigh_relevant(layout, layout.max_size), layout)
 
 
 @base.registered(aliases=("f1",))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from skgraded._input.door import choice_validator, object_array
+from skgraded._input.door import choice_validator, make_object_array
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block
 
 Prior: TypeAlias = float | Callable[[Any, Any], float]  # the callable takes items v and w
@@ -74,7 +74,7 @@ class Pairs:
                 "pair_accuracy and kendall_tau also accept cycles='ignore'."
             )
 
-    def with_items(self, items: Iterable[Hashable]) -> Self:
+    def add_items(self, items: Iterable[Hashable]) -> Self:
         """Return a copy with additional items, for which no preferences are stated."""
         more = copy(self)
         more.items = list(dict.fromkeys(chain(self.items, items)))
@@ -147,7 +147,7 @@ class Scores:
     def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
         """Yield, for each item with a score, the items with higher and with lower scores."""
         has_score = np.fromiter((v in self.items for v in items), bool, len(items))
-        scores = object_array([self.items[v] for v in items if v in self.items])
+        scores = make_object_array([self.items[v] for v in items if v in self.items])
         place = np.zeros(len(items), np.intp)  # by descending score
         place[has_score] = -np.unique(scores, return_inverse=True)[1]
         for first in iterate_blocks(number):

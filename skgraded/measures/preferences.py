@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from skgraded._input.door import is_missing, plain_list, refuse_unordered, replace_masked
+from skgraded._input.door import is_missing, refuse_unordered, replace_masked, to_plain_list
 from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds, query_codes
 from skgraded._input.tables import check_row_labels, frame_of
@@ -309,7 +309,7 @@ def read_pairs_by_query(pairs: Any, qid: QueryIds | None, name: str) -> dict[Has
     pairs_of: list[list[Any]] = [[] for _ in ids]
     for code, pair in zip(codes.tolist(), read, strict=True):
         pairs_of[code].append(pair)
-    return dict(zip(plain_list(ids), pairs_of, strict=True))
+    return dict(zip(to_plain_list(ids), pairs_of, strict=True))
 
 
 def read_pairs(pairs: Any, name: str) -> list[Pair]:
@@ -443,7 +443,7 @@ def _measure_query(
         counts = graphs.count_stated_pairs(truth, prediction, items)
         return [formula(counts) for formula in formulas] if len(counts.ranks) else None
     if callable(prior):
-        truth = truth.with_items(items)
+        truth = truth.add_items(items)
     counted = np.fromiter((v in items for v in truth.items), np.uint8, len(truth.items))
     if not counted.any():
         return None

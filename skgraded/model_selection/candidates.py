@@ -15,7 +15,7 @@ from sklearn.utils.parallel import delayed
 from skgraded._input.tables import take_rows
 from skgraded.boosting.adapter import Adapter, Rows
 from skgraded.boosting.rounds import StoppingState
-from skgraded.judgments import Judgments, layout_of
+from skgraded.judgments import Judgments, get_layout
 from skgraded.measures import Measure
 from skgraded.measures.base import find_undefined, mean_over_queries, score_queries
 from skgraded.model_selection.cross_evaluating import run_fold
@@ -23,7 +23,7 @@ from skgraded.model_selection.folds import RankerOnRows, run_in_parallel
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import concatenate
 from skgraded.stats.intervals import estimate_mean
-from skgraded.stats.paired_tests import means_of_queries
+from skgraded.stats.paired_tests import average_queries
 from skgraded.stats.racing import CHECKPOINTS, is_hopeless
 from skgraded.writing.text import utf8
 
@@ -39,7 +39,7 @@ class SearchFolds:
     ) -> None:
         self.measures, self.judgments = measures, data.judgments
         self.splits = [(train, np.sort(test)) for train, test in splits]
-        query, n = layout_of(self.judgments).query_of_row, self.judgments.n_queries
+        query, n = get_layout(self.judgments).query_of_row, self.judgments.n_queries
         every_row = np.arange(self.judgments.n_rows)
         self.masks = [
             (np.isin(every_row, train), np.isin(every_row, test)) for train, test in splits
@@ -58,18 +58,18 @@ class SearchFolds:
 
     def average_tests(self, values: np.ndarray) -> np.ndarray:
         """Return the mean value of each query over its tests, or nan without a value."""
-        return means_of_queries(values, self.query, self.judgments.n_queries)
+        return average_queries(values, self.query, self.judgments.n_queries)
 
     def average(self, values: np.ndarray) -> float:
         """Return the weighted mean over all queries."""
         return mean_over_queries(self.average_tests(values), self.judgments.weights)
 
-    def means_by_fold(self, values: np.ndarray) -> list[float]:
+    def average_folds(self, values: np.ndarray) -> list[float]:
         """Return the weighted mean over the queries of each fold."""
         folds = range(len(self.splits))
         return [self.average(np.where(self.fold == fold, values, np.nan)) for fold in folds]
 
-    def evaluation_of(self, result: "CandidateResult") -> Evaluation:
+    def make_evaluation(self, result: "CandidateResult") -> Evaluation:
         """Return the values of a candidate on the tested queries as an Evaluation."""
         values = {
             name: self.average_tests(array)[self.tested] for name, array in result.values.items()

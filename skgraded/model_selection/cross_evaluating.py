@@ -31,7 +31,7 @@ from skgraded.model_selection.scorer import ResponseMethod
 from skgraded.reports.evaluating import read_clusters
 from skgraded.reports.evaluation import CrossEvaluation, FoldValues
 from skgraded.reports.report import concatenate
-from skgraded.stats.paired_tests import means_of_queries
+from skgraded.stats.paired_tests import average_queries
 from skgraded.writing.text import utf8
 
 
@@ -242,7 +242,7 @@ def _pool_folds(
         "query_ids": data.judgments.query_ids[tested],
         "fold": fold[first],
         "per_query": {
-            name: means_of_queries(array, position, len(tested)) if is_repeated else array[first]
+            name: average_queries(array, position, len(tested)) if is_repeated else array[first]
             for name, array in values.items()
         },
         "undefined": {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgraded._input.door import number_validator, whole_number
+from skgraded._input.door import check_whole_number, number_validator
 from skgraded._input.messages import warn_user
 from skgraded._input.queries import sort_positions
 from skgraded._input.tables import FeatureTable
@@ -78,7 +78,7 @@ def classify_early_stopping(early_stopping: object) -> str | None:
     if isinstance(early_stopping, (bool, np.bool_)):
         return "fraction" if early_stopping else None
     if isinstance(early_stopping, Integral):
-        whole_number(early_stopping, "early_stopping", 2)
+        check_whole_number(early_stopping, "early_stopping", 2)
         return "folds"
     is_instance = not isinstance(early_stopping, type)
     if is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits")):
@@ -208,7 +208,7 @@ def check_arguments(
         adapter.check_stopping(fit_params, setting or str(ranker.early_stopping))
         check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
         check_fraction(ranker.validation_fraction)
-        whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
+        check_whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
     if validation and (kind != "fraction" or "X_val" not in validation):
         raise ValueError(
             f"Validation arguments, such as {next(iter(validation))}, require X_val and "

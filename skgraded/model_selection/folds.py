@@ -19,7 +19,7 @@ from skgraded._input.messages import trust_input, warn_user
 from skgraded._input.queries import QueryIds, make_sortable, query_codes, warn_of_row_ids
 from skgraded._input.tables import Features, FeatureTable, as_table, check_row_labels, take_rows
 from skgraded.boosting.adapter import WEIGHT, Estimator, make_adapter
-from skgraded.judgments import Judgments, layout_of
+from skgraded.judgments import Judgments, get_layout
 from skgraded.measures import Measure
 from skgraded.measures.base import accepts_negative, find_undefined
 from skgraded.model_selection.query_source import (
@@ -180,7 +180,7 @@ def check_cross_validation(
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     removed, dropped = _assign_columns(ranker, table, [passed, *QuerySource.of_splitter(cv)])
     features = remove_columns(table, removed)
-    query_of_row = layout_of(judgments).query_of_row
+    query_of_row = get_layout(judgments).query_of_row
     rows = features, y, judgments, query_of_row, weights
     return RankerOnRows(ranker, table, removed, dropped, *rows, response_method)
 

@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
-from skgraded._input.door import number_validator, object_array, whole_number
+from skgraded._input.door import check_whole_number, make_object_array, number_validator
 from skgraded._input.libraries import show_progress
 from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds
@@ -304,7 +304,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _candidates(self, rng: np.random.RandomState) -> list[dict[str, Any]]:
         """Return the parameters of the candidates."""
-        n_iter = None if self.n_iter is None else whole_number(self.n_iter, "n_iter", 1)
+        n_iter = None if self.n_iter is None else check_whole_number(self.n_iter, "n_iter", 1)
         try:
             if n_iter is None:
                 candidates = list(ParameterGrid(self.param_distributions))
@@ -393,13 +393,13 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         best = results[self.best_index_]
         self.best_params_, self.best_score_ = candidates[self.best_index_], best.mean
         self.best_rounds_ = None if best.rounds is None else best.rounds.best_round
-        self.cv_results_ = _table_of_results(folds, results, candidates)
+        self.cv_results_ = _tabulate_results(folds, results, candidates)
         n_rounds = self.cv_results_["n_rounds"]
         self.n_rounds_ = int(n_rounds[n_rounds > 0].sum()) * len(folds.splits)
         self.comparison_ = None
         if len(self.survivors_) > 1:
             self.comparison_ = compare(
-                {str(c): folds.evaluation_of(results[c]) for c in self.survivors_},
+                {str(c): folds.make_evaluation(results[c]) for c in self.survivors_},
                 baseline=str(self.survivors_[0]),
                 test=None if are_unequal(weights) else "t",
                 level=self.level or 0.95,
@@ -492,7 +492,7 @@ def _report_errors(results: list[CandidateResult], candidates: list[dict[str, An
         warn_user(f"{len(errors)} of {words}", FitFailedWarning)
 
 
-def _table_of_results(
+def _tabulate_results(
     folds: SearchFolds, results: list[CandidateResult], candidates: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return `cv_results_`: the columns of GridSearchCV, and the columns in OF_TRAINING."""
@@ -503,7 +503,7 @@ def _table_of_results(
         table[f"std_{name}"] = times[:, :, i].std(axis=1).filled(np.nan)
     for name in dict.fromkeys(name for parameters in candidates for name in parameters):
         table[f"param_{name}"] = np.ma.MaskedArray(
-            object_array([parameters.get(name) for parameters in candidates]),
+            make_object_array([parameters.get(name) for parameters in candidates]),
             mask=[name not in parameters for parameters in candidates],
         )
     table["params"] = candidates
@@ -514,7 +514,7 @@ def _table_of_results(
     for measure in folds.measures:
         name = "score" if len(folds.measures) == 1 else measure.name
         arrays = [result.values[measure.name] for result in results]
-        fold_means = np.array([folds.means_by_fold(values) for values in arrays])
+        fold_means = np.array([folds.average_folds(values) for values in arrays])
         for number, column in enumerate(fold_means.T):
             table[f"split{number}_test_{name}"] = column
         table[f"mean_test_{name}"] = np.array([folds.average(values) for values in arrays])

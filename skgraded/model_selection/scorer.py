@@ -18,7 +18,7 @@ from skgraded._input.queries import QueryIds, warn_of_row_ids
 from skgraded._input.tables import Features, as_table, take_rows
 from skgraded.boosting.adapter import Queries
 from skgraded.boosting.frames import find_pipeline_input
-from skgraded.judgments import Judgments, Layout, check_scores_of_rows, layout_of
+from skgraded.judgments import Judgments, Layout, check_scores_of_rows, get_layout
 from skgraded.measures import Measure, as_measures
 from skgraded.measures import measure as as_measure
 from skgraded.measures.base import compute_means
@@ -233,7 +233,7 @@ def _warn_of_split_queries(
     Their ids may be encoded by steps of the pipeline; `is_transformed` says that X is the result of
     such steps.
     """
-    ids, layout = judgments.query_ids, layout_of(judgments)
+    ids, layout = judgments.query_ids, get_layout(judgments)
     steps: list[Any] = []
     for inner, before in list_estimators(estimator):
         steps += before or []

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
-from skgraded._input.door import is_missing, plain, whole_number
+from skgraded._input.door import check_whole_number, is_missing, plain
 from skgraded._input.messages import quote_names, warn_user
 from skgraded._input.queries import QueryIds, make_sortable, query_codes
 from skgraded._input.tables import Features, as_table
@@ -173,11 +173,13 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         QuerySource(time, "time", is_required=True)
         QuerySource(qid, is_required=True)
         self.n_splits, self.time, self.qid = n_splits, time, qid
-        self.gap = whole_number(gap, "gap", 0)
-        self.test_size = None if test_size is None else whole_number(test_size, "test_size", 1)
+        self.gap = check_whole_number(gap, "gap", 0)
+        self.test_size = (
+            None if test_size is None else check_whole_number(test_size, "test_size", 1)
+        )
         self.max_train_size = max_train_size
         if max_train_size is not None:
-            self.max_train_size = whole_number(max_train_size, "max_train_size", 1)
+            self.max_train_size = check_whole_number(max_train_size, "max_train_size", 1)
         self._make_splitter()  # raises if n_splits is invalid
 
     def _make_splitter(self) -> BaseCrossValidator:

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import argument_error, choice_validator, object_array, whole_number
+from skgraded._input.door import (
+    check_whole_number,
+    choice_validator,
+    make_argument_error,
+    make_object_array,
+)
 from skgraded._input.libraries import show_progress
 from skgraded._input.messages import warn_user
-from skgraded._input.segments import segments_of
+from skgraded._input.segments import group_segments
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import (
     CrossEvaluation,
@@ -23,8 +28,8 @@ from skgraded.reports.evaluation import (
 from skgraded.reports.pairing import (
     Paired,
     Samples,
+    find_positions_in,
     pair_evaluations,
-    positions_of,
     refuse_unequal,
     warn_of_few_clusters,
 )
@@ -37,20 +42,20 @@ from skgraded.stats.intervals import (
     Rng,
     are_identical,
     check_rng,
-    t_interval,
-    t_limits,
-    t_reach,
+    compute_t_interval,
+    compute_t_limits,
+    compute_t_reach,
 )
 from skgraded.stats.paired_tests import (
     TESTS,
     PairedSample,
+    choose_n_resamples,
+    compute_p_of_sums,
     draws_resamples,
-    enough_resamples,
-    p_of_sums,
+    find_smallest_p_values,
     p_values,
-    smallest_p_values,
 )
-from skgraded.stats.power import detectable_effect
+from skgraded.stats.power import find_detectable_effect
 from skgraded.writing.tables import Rows
 from skgraded.writing.text import describe_caveats
 
@@ -79,7 +84,7 @@ class Settings(NamedTuple):
     correction: str | None = None
     family: str = "all"
     level: float = 0.95
-    n_resamples: int = 0  # 0: enough; see `enough_resamples`
+    n_resamples: int = 0  # 0: enough; see `choose_n_resamples`
     rng: Rng = None
 
 
@@ -237,9 +242,9 @@ def validate_settings(
     level = CHECK_LEVEL(level)
     check_rng(rng)
     if n_resamples is not None:
-        whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
+        check_whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
     if are_sums and test is not None and TESTS[test].p_of_t is None:
-        raise argument_error(
+        raise make_argument_error(
             f"test={test!r} requires per-query values, but Summaries contain only sums: use "
             "test='t' or none.",
             "test",
@@ -268,7 +273,7 @@ def _compare_evaluations(
     if by is not None:
         # An array `by` has the query order of the first system.
         ids, place = next(iter(evaluations.values())).query_ids, np.argsort(paired.first)
-        segments = segments_of(ids, by, are_compared=True)
+        segments = group_segments(ids, by, are_compared=True)
         queries = {name: np.sort(place[positions]) for name, positions in segments}
         names = sorted(queries, key=lambda name: queries[name][0])
         parts = {name: paired.take(queries[name]) for name in names}
@@ -304,7 +309,7 @@ def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
         for name, evaluation in evaluations.items()
         if isinstance(evaluation, CrossEvaluation)
     }
-    positions = positions_of(crossed) if len(crossed) > 1 else {}
+    positions = find_positions_in(crossed) if len(crossed) > 1 else {}
     folds = {name: crossed[name].fold[rows] for name, rows in positions.items()}
     for name, fold in folds.items():
         first = next(iter(folds))
@@ -350,7 +355,7 @@ def compare_parts(
         families = [np.flatnonzero(keys["measure"] == name) for name in measures]
     if not settings.n_resamples:
         n_tests = max(map(len, families))
-        n_resamples = enough_resamples(n_tests, settings.level, settings.correction)
+        n_resamples = choose_n_resamples(n_tests, settings.level, settings.correction)
         settings = settings._replace(n_resamples=n_resamples)
     samples = [
         parts[segment]._summarize_pair(system, first, measure)
@@ -360,7 +365,15 @@ def compare_parts(
         warn_of_few_clusters(sample.estimate.n_units for sample in samples)
     p = _test_samples(samples, list(parts.values()), settings, progress)
     means = [
-        (segment, measure, system, mean, *t_interval(estimate, settings.level), estimate.n, lacks)
+        (
+            segment,
+            measure,
+            system,
+            mean,
+            *compute_t_interval(estimate, settings.level),
+            estimate.n,
+            lacks,
+        )
         for measure in measures
         for segment, part in parts.items()
         for system, mean, estimate, lacks in part._estimate_means(measure)
@@ -389,7 +402,7 @@ def _arrange(names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Rows:
     """Convert rows to a table of columns."""
     columns = zip(names, zip(*rows, strict=True), strict=True)
     return {
-        name: object_array(cells)
+        name: make_object_array(cells)
         if name == "segment"
         else np.array(cells, dtype=object if name in KEYS else None)
         for name, cells in columns
@@ -412,7 +425,7 @@ def _test_samples(
                 differences = np.array([sample.differences for sample in samples[rows]])
                 p[rows] = p_values(test, differences, n_resamples, seed, advance, part.cluster)
             else:
-                p[rows] = [p_of_sums(test, sample) for sample in samples[rows]]
+                p[rows] = [compute_p_of_sums(test, sample) for sample in samples[rows]]
     return p
 
 
@@ -442,9 +455,9 @@ def compare_rows(
     p_adjusted, levels = p.copy(), np.full(len(n), level)
     for tests in families:
         p_adjusted[tests] = corrections.adjust(p[tests], correction)
-        levels[tests] = corrections.level_of_each(p_adjusted[tests], level, correction)
+        levels[tests] = corrections.find_level_of_each(p_adjusted[tests], level, correction)
     significant = is_significant(p_adjusted, level)
-    ci_low, ci_high = widen_to_zero(t_limits(estimates, levels), p_adjusted, level)
+    ci_low, ci_high = widen_to_zero(compute_t_limits(estimates, levels), p_adjusted, level)
     is_constant = (n_units > 1) & are_identical(estimates)
     with np.errstate(all="ignore"):
         deviation = np.where(sample["deviation"] == 0, np.nan, sample["deviation"])
@@ -453,10 +466,12 @@ def compare_rows(
     has_winner = significant & (difference != 0)
     if test is not None:
         n_differing, unit_deviation = sample["n_differing"], sample["unit_deviation"]
-        smallest, are_limits = smallest_p_values(test, n_units, n_differing, settings.n_resamples)
+        smallest, are_limits = find_smallest_p_values(
+            test, n_units, n_differing, settings.n_resamples
+        )
         is_bound = are_limits & ~(p > smallest * (1 + 1e-9))
         can_detect = (unit_deviation > 0) & is_significant(smallest, levels)
-        effect = detectable_effect(n_units, t_reach(n_units, levels))
+        effect = find_detectable_effect(n_units, compute_t_reach(n_units, levels))
         detectable = effect * unit_deviation / np.sqrt(TESTS[test].efficiency)
         min_detectable = np.where(can_detect, detectable, np.nan)
         if (statistic := TESTS[test].statistic) is not None:

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.door import number_validator, object_array
+from skgraded._input.door import make_object_array, number_validator
 from skgraded._input.messages import counted
 from skgraded.reports.pairing import are_unequal
 from skgraded.reports.report import Report, Table, concatenate
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.paired_tests import TESTS, differences_by_query, judge_outcomes
+from skgraded.stats.paired_tests import TESTS, judge_outcomes, subtract_baseline
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import tables, text
 from skgraded.writing.json_text import (
     VERSION,
-    id_from_json,
-    id_to_json,
-    ids_from_json,
-    ids_to_json,
     read_arrays,
+    read_json_id,
+    read_json_ids,
     write_arrays,
+    write_json_id,
+    write_json_ids,
 )
 from skgraded.writing.pages import MAX_QUERIES, PageTable, forest, render
 from skgraded.writing.tables import (
@@ -34,11 +34,11 @@ from skgraded.writing.tables import (
     group_rows,
     join_limits,
     list_rows,
-    names_in,
+    select_names,
     select_rows,
     swap_systems,
 )
-from skgraded.writing.text import Bound, Interval, Marked, fixed, heading_of
+from skgraded.writing.text import Bound, Interval, Marked, fixed, make_heading
 
 if TYPE_CHECKING:
     import pandas
@@ -140,11 +140,11 @@ class Comparison(Report):
             **vars(self),
             **{name: write_arrays(getattr(self, name)) for name in ARRAYS},
             **{
-                name: write_arrays(rows) | {"segment": list(map(id_to_json, rows["segment"]))}
+                name: write_arrays(rows) | {"segment": list(map(write_json_id, rows["segment"]))}
                 for name, rows in (("rows", self.rows), ("means", self.means))
             },
-            "segments": None if self.segments is None else list(map(id_to_json, self.segments)),
-            "query_ids": None if self.query_ids is None else ids_to_json(self.query_ids),
+            "segments": None if self.segments is None else list(map(write_json_id, self.segments)),
+            "query_ids": None if self.query_ids is None else write_json_ids(self.query_ids),
         }
 
     @classmethod
@@ -157,9 +157,9 @@ class Comparison(Report):
             | {name: read_arrays(written[name]) for name in ARRAYS}
             | {name: _rows_from_json(written[name]) for name in ("rows", "means")}
             | {
-                "segments": None if segments is None else list(map(id_from_json, segments)),
+                "segments": None if segments is None else list(map(read_json_id, segments)),
                 "segment": read_arrays(segment, np.intp),
-                "query_ids": None if ids is None else ids_from_json(ids),
+                "query_ids": None if ids is None else read_json_ids(ids),
             }
         )
 
@@ -177,14 +177,14 @@ class Comparison(Report):
             # A dict is used, because a NumPy date == a tuple returns an array.
             place = {name: i for i, name in enumerate(self.segments)}
             values = np.where(self.segment == place[segment], values, np.nan)
-        differences = differences_by_query(values[0], values[1], self.weights, merge=True)
+        differences = subtract_baseline(values[0], values[1], self.weights, merge=True)
         return differences[~np.isnan(differences)]
 
     # Tables --------------------------------------------------------------------------------------
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
-        return _create_frame(self.rows, names_in("frame", self.rows))
+        return _create_frame(self.rows, select_names("frame", self.rows))
 
     def outcomes(self, max_loss: float = 0.0) -> pandas.DataFrame:
         r"""Report whether each system is worse than the baseline, for a gate before a release.
@@ -284,7 +284,7 @@ class Comparison(Report):
             parts.append(part | dict(zip(("rank_low", "rank_high"), ranks, strict=True)))
             results = _group_others(beats, is_best, list(place))
             leads.append(
-                text.Lead(heading_of(*key), part["system"][is_best].tolist(), best, results)
+                text.Lead(make_heading(*key), part["system"][is_best].tolist(), best, results)
             )
         if self.test is None:
             note = "* best; not tested."
@@ -322,7 +322,7 @@ class Comparison(Report):
             **dict.fromkeys(("p_value", "p_adjusted", "min_detectable"), self.test is None),
             "n_undefined": not (rows["n_undefined"] > 0).any(),  # nan: unknown
         }
-        names = [name for name in names_in("frame", rows) if not is_hidden.get(name)]
+        names = [name for name in select_names("frame", rows) if not is_hidden.get(name)]
         shown = {name: rows[name].tolist() for name in names}
         for name in {"p_value", "p_adjusted"} & shown.keys():
             cells = zip(shown[name], rows["p_is_bound"], strict=True)
@@ -347,8 +347,8 @@ class Comparison(Report):
 
     def _page(self, title: str | None = None) -> str:
         board, rows = self.leaderboard(), self._rank_rows()
-        percent, is_tested = text.percent_text(self.level), self.test is not None
-        data = _data_of_queries(self, board)
+        percent, is_tested = text.format_percent(self.level), self.test is not None
+        data = _collect_query_data(self, board)
         caption = (
             f"Mean differences with {percent} intervals (Student's t); effect size: mean difference "
             "divided by the standard deviation of the differences"
@@ -404,7 +404,7 @@ class Comparison(Report):
         group, headings = np.empty_like(rows["n_queries"]), np.empty_like(rows["measure"])
         for i, (key, positions) in enumerate(group_rows(rows, *HEADING).items()):
             group[positions] = i
-            headings[positions] = heading_of(*key)
+            headings[positions] = make_heading(*key)
         rows = rows | {"heading": headings}
         places = np.array([[place[name] for name in rows[key]] for key in PAIR])
         if in_text or self.baseline is None:
@@ -446,7 +446,7 @@ class Comparison(Report):
         """Return sentences about missing values, and about judged and retrieved documents."""
         lacking = select_rows(self.means, self.means["lacks_values"])
         missing = [
-            text.describe_lacking(heading_of(*key), lacking["system"][positions].tolist())
+            text.describe_lacking(make_heading(*key), lacking["system"][positions].tolist())
             for key, positions in group_rows(lacking, *HEADING).items()
         ]
         judged, n_unanswered = self.judged or {}, self.n_unanswered or ()
@@ -469,13 +469,13 @@ def _create_frame(rows: Rows, names: list[str]) -> pandas.DataFrame:
 def _rows_from_json(written: dict[str, Any]) -> Rows:
     """Convert columns from JSON to arrays; in columns of numbers, None becomes nan."""
     columns = {
-        name: object_array(cells)
+        name: make_object_array(cells)
         if isinstance(cells[0], str)
         else np.array([math.nan if cell is None else cell for cell in cells])
         for name, cells in written.items()
         if name != "segment"
     }
-    return {"segment": object_array(list(map(id_from_json, written["segment"]))), **columns}
+    return {"segment": make_object_array(list(map(read_json_id, written["segment"]))), **columns}
 
 
 # Leaderboards -----------------------------------------------------------------------------------
@@ -540,7 +540,7 @@ class Leaderboard(Table):
                 )
                 for row in rows
             ]
-            columns.append((heading_of(*key), means))
+            columns.append((make_heading(*key), means))
             if not math.isnan(rows[0]["rank_low"]):
                 limits = [(row["rank_low"], row["rank_high"]) for row in rows]
                 ranks = [f"{low}" if low == high else f"{low}–{high}" for low, high in limits]
@@ -575,8 +575,8 @@ def _mark_systems(beats: np.ndarray, letters: dict[str, str], baseline: str | No
     if baseline is not None:
         i = list(letters).index(baseline)
         return np.select([beats[:, i], beats[i]], [BETTER, WORSE], "").astype(object)
-    separator, names = "" if len(letters) <= 26 else ",", object_array(list(letters.values()))
-    return object_array([separator.join(names[is_beaten]) for is_beaten in beats])
+    separator, names = "" if len(letters) <= 26 else ",", make_object_array(list(letters.values()))
+    return make_object_array([separator.join(names[is_beaten]) for is_beaten in beats])
 
 
 def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> dict[str, list[str]]:
@@ -594,7 +594,7 @@ def describe_outcomes(outcomes: Rows) -> list[str]:
     """Return one line per row with the outcome and the number of queries that an outcome needs."""
     lines = []
     for row in list_rows(outcomes):
-        where, n = heading_of(row["measure"], row["segment"]), row["n_needed"]
+        where, n = make_heading(row["measure"], row["segment"]), row["n_needed"]
         needed = "none" if math.isnan(n) else f"{math.ceil(n):,}"
         lines.append(
             f"{row['system']} on {where}: {row['outcome']}; largest loss that is not excluded: "
@@ -643,7 +643,7 @@ def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[
     return shown
 
 
-def _data_of_queries(comparison: Comparison, board: Leaderboard) -> dict[str, Any] | None:
+def _collect_query_data(comparison: Comparison, board: Leaderboard) -> dict[str, Any] | None:
     """Return the data for the table of queries, or None if the page has no such table."""
     if comparison.per_query is None or comparison.segments is not None:
         return None
@@ -662,8 +662,8 @@ def _data_of_queries(comparison: Comparison, board: Leaderboard) -> dict[str, An
         "measures": text.labels(comparison.measures),
         "baseline": systems.index(baseline),
         "values": [
-            text.json_numbers(of_systems[order][:, kept])
+            text.round_for_json(of_systems[order][:, kept])
             for of_systems in comparison.per_query.values()
         ],
-        "weights": None if weights is None else text.json_numbers(weights[kept]),
+        "weights": None if weights is None else text.round_for_json(weights[kept]),
     }

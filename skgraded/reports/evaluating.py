@@ -17,7 +17,7 @@ from skgraded.judgments import (
     Judgments,
     as_judgments,
     check_labels,
-    layout_of,
+    get_layout,
     replace_unjudged,
 )
 from skgraded.measures import Judged, Measure, as_measures
@@ -178,9 +178,9 @@ def evaluate(
     if document is not None:
         weights = None if weights is None else door.column(weights, "sample_weight")
         documents = columns["document"]
-        rows = distinct_documents(judgments, documents, systems, weights, duplicates)
+        rows = keep_distinct_documents(judgments, documents, systems, weights, duplicates)
         if rows is not None:
-            layout = layout_of(judgments)
+            layout = get_layout(judgments)
             judgments = Judgments(
                 layout.grades.astype(layout.grade_type)[rows],
                 qid=judgments.query_ids[layout.query_of_row[rows]],
@@ -228,7 +228,7 @@ def find_constants(
 
     Raise a ValueError if the rows of a query have different codes.
     """
-    query_of_row = layout_of(judgments).query_of_row
+    query_of_row = get_layout(judgments).query_of_row
     of_queries = np.empty(judgments.n_queries, dtype=np.intp)
     of_queries[query_of_row[::-1]] = codes[::-1]  # the first row of each query is assigned last
     differs = of_queries[query_of_row] != codes
@@ -243,7 +243,7 @@ def find_constants(
     return of_queries
 
 
-def distinct_documents(
+def keep_distinct_documents(
     judgments: Judgments,
     document: ArrayLike,
     systems: Mapping[str, np.ndarray],
@@ -251,7 +251,7 @@ def distinct_documents(
     duplicates: str,
 ) -> np.ndarray | None:
     """Return the rows without repeated documents, or None if no document is repeated."""
-    layout = layout_of(judgments)
+    layout = get_layout(judgments)
     values = {"y_true": layout.grades} | {
         "y_score" if len(systems) == 1 else f"y_score {name!r}": scores
         for name, scores in systems.items()
@@ -269,7 +269,7 @@ def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None =
 
     Grades from 1 are probably star ratings. Unjudged documents that count as irrelevant have grade 0.
     """
-    layout = layout_of(judgments)
+    layout = get_layout(judgments)
     present = layout.counts > 0
     grades = layout.levels[present]
     has_zeros = layout.n_unknown > 0 and unjudged_documents == "irrelevant"
@@ -294,7 +294,7 @@ def evaluate_judgments(
     clusters: np.ndarray | None = None,
 ) -> Evaluation:
     """Evaluate checked scores against Judgments without warning about the grades."""
-    layout = layout_of(judgments)
+    layout = get_layout(judgments)
     unanswered = judged = None
     if scores.min() == -np.inf:
         unanswered = (
@@ -309,9 +309,9 @@ def evaluate_judgments(
         judged = {share.name: score_queries([share], known, scores)[0]}
     per_query: dict[str, Any] = dict.fromkeys(measure.name for measure in measures)
     undefined = per_query.copy()
-    for part, truth, of_part in _by_truth(measures, judgments, scores, unjudged_documents):
-        prepared = [prepare(measure, layout_of(truth)) for measure in part]
-        values = score_prepared(prepared, layout_of(truth), of_part)
+    for part, truth, of_part in _split_by_truth(measures, judgments, scores, unjudged_documents):
+        prepared = [prepare(measure, get_layout(truth)) for measure in part]
+        values = score_prepared(prepared, get_layout(truth), of_part)
         for (measure, _, is_undefined), of_measure in zip(prepared, values, strict=True):
             per_query[measure.name] = of_measure
             undefined[measure.name] = is_undefined
@@ -334,18 +334,18 @@ def choose_judged(measures: list[Measure]) -> Judged:
     return Judged(k=k if isinstance(k, int) else 10)
 
 
-def _by_truth(
+def _split_by_truth(
     measures: list[Measure],
     judgments: Judgments,
     scores: np.ndarray,
     unjudged_documents: str | None,
 ) -> list[tuple[list[Measure], Judgments, np.ndarray]]:
     """Return triples (measures, judgments, scores); measures that accept NaN are separate."""
-    if not layout_of(judgments).n_unknown or unjudged_documents is None:
+    if not get_layout(judgments).n_unknown or unjudged_documents is None:
         return [(measures, judgments, scores)]
     accepting = [measure for measure in measures if accepts_unjudged(measure)]
     others = [measure for measure in measures if not accepts_unjudged(measure)]
-    has_negative = layout_of(judgments).has_negative
+    has_negative = get_layout(judgments).has_negative
     filled = judgments if has_negative else replace_unjudged(judgments, "irrelevant")[0]
     for measure in others:
         if not (has_negative and accepts_negative(measure)):

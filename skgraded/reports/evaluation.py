@@ -16,24 +16,24 @@ from skgraded._input.door import (
     check_kind,
     check_names,
     check_weights,
+    check_whole_number,
     column,
-    object_array,
+    make_object_array,
     plain,
-    plain_list,
     replace_masked,
-    whole_number,
+    to_plain_list,
 )
 from skgraded._input.messages import suggest_name
 from skgraded._input.queries import query_codes
-from skgraded._input.segments import segments_of
+from skgraded._input.segments import group_segments
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.reports import pairing
 from skgraded.reports.report import (
     LEVEL,
     Report,
+    choose_evaluated_name,
     concatenate,
     describe_means,
-    evaluated_name,
     list_numbers,
     render_evaluation,
     tabulate_measures,
@@ -43,10 +43,10 @@ from skgraded.stats.rounding import subtract
 from skgraded.writing import tables
 from skgraded.writing.json_text import (
     VERSION,
-    ids_from_json,
-    ids_to_json,
     read_arrays,
+    read_json_ids,
     write_arrays,
+    write_json_ids,
 )
 
 if TYPE_CHECKING:
@@ -150,11 +150,11 @@ class Evaluation(Report):
             "kind": type(self).__name__,
             "version": VERSION,
             **list_numbers(self),
-            "query_ids": ids_to_json(self.query_ids),
+            "query_ids": write_json_ids(self.query_ids),
             "per_query": write_arrays(self.per_query),
             "undefined": write_arrays(self.undefined),
             "weights": write_arrays(self.weights),
-            "clusters": None if self.clusters is None else ids_to_json(self.clusters),
+            "clusters": None if self.clusters is None else write_json_ids(self.clusters),
             "judged": write_arrays(self.judged),
             "unanswered": write_arrays(self.unanswered),
             "unjudged_documents": self.unjudged_documents,
@@ -165,16 +165,16 @@ class Evaluation(Report):
     def from_dict(cls, written: dict[str, Any]) -> Self:
         """Create an Evaluation from the result of `to_dict`."""
         evaluation = cls(
-            ids_from_json(written["query_ids"]),
+            read_json_ids(written["query_ids"]),
             read_arrays(written["per_query"]),
             read_arrays(written["undefined"], bool),
-            clusters=None if written["clusters"] is None else ids_from_json(written["clusters"]),
+            clusters=None if written["clusters"] is None else read_json_ids(written["clusters"]),
             judged=read_arrays(written["judged"]),
             unanswered=read_arrays(written["unanswered"], bool),
             unjudged_documents=written["unjudged_documents"],
             n_duplicates=written["n_duplicates"],
         )
-        return with_fields(evaluation, weights=read_arrays(written["weights"]))
+        return replace_fields(evaluation, weights=read_arrays(written["weights"]))
 
     @property
     def n_queries(self) -> int:
@@ -290,7 +290,9 @@ class Evaluation(Report):
             )
         weights = [part.weights for part in parts if part.weights is not None]
         clusters = [part.clusters for part in parts if part.clusters is not None]
-        judged = {name: np.concatenate(shares) for name, shares in judged_shares(parts).items()}
+        judged = {
+            name: np.concatenate(shares) for name, shares in read_judged_shares(parts).items()
+        }
         unanswered = np.concatenate(
             [
                 np.zeros(part.n_queries, dtype=bool) if part.unanswered is None else part.unanswered
@@ -307,7 +309,7 @@ class Evaluation(Report):
             unjudged_documents=parts[0].unjudged_documents,
             n_duplicates=sum(part.n_duplicates for part in parts),
         )
-        return with_fields(whole, weights=np.concatenate(weights) if weights else None)
+        return replace_fields(whole, weights=np.concatenate(weights) if weights else None)
 
     def minus(self, other: Evaluation) -> Evaluation:
         """Return an Evaluation of per-query differences: this Evaluation minus `other`.
@@ -337,7 +339,7 @@ class Evaluation(Report):
             {name: np.logical_or(*of_both) for name, of_both in paired.undefined.items()},
             clusters=None if self.clusters is None else self.clusters[paired.first],
         )
-        differences = with_fields(differences, weights=paired.weights)
+        differences = replace_fields(differences, weights=paired.weights)
         return differences.take(np.argsort(paired.first))  # in the order of this Evaluation
 
     # Looking closer ------------------------------------------------------------------------------
@@ -354,7 +356,10 @@ class Evaluation(Report):
         measure : Measure or str, optional
             The measure to sort by; by default, the first measure.
         """
-        n, name = whole_number(n, "n", 1), evaluated_name(measure, list(self.per_query))
+        n, name = (
+            check_whole_number(n, "n", 1),
+            choose_evaluated_name(measure, list(self.per_query)),
+        )
         values = self.per_query[name]
         defined = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
         lowest = defined[np.argsort(values[defined], kind="stable")[:n]]
@@ -398,7 +403,7 @@ class Evaluation(Report):
         """
         parts: Any = [({}, self)]
         if by is not None:
-            segments = segments_of(self.query_ids, by)
+            segments = group_segments(self.query_ids, by)
             parts = [({"segment": name}, self.take(positions)) for name, positions in segments]
         return tables.frame(
             [
@@ -465,7 +470,7 @@ class Evaluation(Report):
 AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 
-def with_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
+def replace_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
     """Return a copy with new values of some fields, which are not checked.
 
     Therefore, all weights of a subset of the queries may be 0.
@@ -487,7 +492,7 @@ def take_queries(evaluation: AnyEvaluation, rows: np.ndarray | slice) -> AnyEval
             fields[name] = {key: array[rows] for key, array in values.items()}
         elif values is not None:
             fields[name] = values[rows]
-    return with_fields(evaluation, **fields)
+    return replace_fields(evaluation, **fields)
 
 
 def check_evaluations(evaluations: object, argument: str = "evaluations") -> None:
@@ -523,7 +528,9 @@ def as_query_ids(ids: Any) -> np.ndarray:
     codes, distinct = query_codes(ids, name="query_ids")
     if len(distinct) < len(codes):
         repeated = codes[np.argmax(codes != np.arange(len(codes)))]
-        raise ValueError(f"query_ids contains {plain_list(distinct)[repeated]!r} more than once.")
+        raise ValueError(
+            f"query_ids contains {to_plain_list(distinct)[repeated]!r} more than once."
+        )
     return ids if is_kept else distinct
 
 
@@ -545,7 +552,7 @@ def in_query_order(values: Any, name: str, query_ids: np.ndarray, source: Any = 
         raise ValueError(f"The index of {name} contains {plain(label)!r} more than once. {advice}")
     positions = index.get_indexer(query_ids)
     if (positions < 0).any():
-        query = plain_list(query_ids[positions < 0])[0]
+        query = to_plain_list(query_ids[positions < 0])[0]
         raise ValueError(f"The index of {name} lacks the query id {query!r}. {advice}")
     return values.iloc[positions]
 
@@ -576,7 +583,7 @@ def read_field(
 
 def name_query(query_ids: np.ndarray, i: int) -> str:
     """Return the name of a query in messages."""
-    return f"query {plain_list(query_ids[[i]])[0]!r}"
+    return f"query {to_plain_list(query_ids[[i]])[0]!r}"
 
 
 def read_fields(
@@ -613,11 +620,11 @@ def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
                 for values, evaluation in zip(shares, evaluations, strict=True)
             ]
         )
-        for name, shares in judged_shares(evaluations).items()
+        for name, shares in read_judged_shares(evaluations).items()
     }
 
 
-def judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarray]]:
+def read_judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarray]]:
     """Return the share of judged documents for each query, as one array per evaluation.
 
     The shares of an evaluation are 1 if all of its documents are judged.
@@ -637,7 +644,7 @@ def _join_ids(arrays: list[np.ndarray]) -> np.ndarray:
     if len({array.dtype.kind for array in arrays}) == 1:
         return np.concatenate(arrays)
     # np.concatenate would convert ids to a common type, for example the integer 1 to 1.0.
-    return object_array([query for array in arrays for query in plain_list(array)])
+    return make_object_array([query for array in arrays for query in to_plain_list(array)])
 
 
 # Cross-validation --------------------------------------------------------------------------------
@@ -707,7 +714,7 @@ class CrossEvaluation(Evaluation):
         tests, read_positions = written["tests"], partial(read_arrays, dtype=np.intp)
         evaluation = Evaluation.from_dict(written)
         cross_evaluation = cls(
-            **vars(with_fields(evaluation, weights=None)),
+            **vars(replace_fields(evaluation, weights=None)),
             fold=read_positions(written["fold"]),
             fit_time=read_arrays(written["fit_time"]),
             score_time=read_arrays(written["score_time"]),
@@ -720,7 +727,7 @@ class CrossEvaluation(Evaluation):
                 read_arrays(tests["values"]),
             ),
         )
-        return with_fields(cross_evaluation, weights=evaluation.weights)
+        return replace_fields(cross_evaluation, weights=evaluation.weights)
 
     def take(self, positions: ArrayLike) -> Self:
         """Return a CrossEvaluation of the queries at these positions, or of a boolean mask."""
@@ -732,7 +739,7 @@ class CrossEvaluation(Evaluation):
             kept = query >= 0
             values = {name: array[kept] for name, array in tests.values.items()}
             tests = FoldValues(query[kept], tests.fold[kept], values)
-        return with_fields(part, fold=self.fold[rows], tests=tests)
+        return replace_fields(part, fold=self.fold[rows], tests=tests)
 
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, one row per fold.

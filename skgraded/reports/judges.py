@@ -17,7 +17,7 @@ from skgraded._input.door import (
     check_scores,
     choice_validator,
     number_validator,
-    plain_list,
+    to_plain_list,
 )
 from skgraded._input.messages import counted, warn_user
 from skgraded._input.queries import QueryIds, query_codes, read_group_sizes
@@ -37,13 +37,13 @@ from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, Rng, check
 from skgraded.stats.judges import (
     FEWEST_QUERIES,
     PoweredMean,
-    mean_ranks,
+    compute_kappas,
+    count_queries_needed,
+    estimate_powered_mean,
     measure_agreement,
-    powered_mean,
-    queries_needed,
-    sklearn_kappas,
+    rank_means,
+    resample_tau,
     tau_b,
-    tau_spread,
 )
 from skgraded.stats.paired_tests import TESTS
 from skgraded.stats.rounding import ROUNDING
@@ -285,8 +285,8 @@ def _read_rows(
     allow_negative: bool,
 ) -> tuple[Arrays, Arrays, Any]:
     """Return the grades and scores of each document, and the integer code of its query."""
-    grades = _named_arrays(y_judges, "y_judges", "judge")
-    scores = {} if y_scores is None else _named_arrays(y_scores, "y_scores", "system")
+    grades = _read_named_arrays(y_judges, "y_judges", "judge")
+    scores = {} if y_scores is None else _read_named_arrays(y_scores, "y_scores", "system")
     sides = {"y_judges": grades, "y_scores": scores}
     columns = {f"{side}[{name!r}]": of[name] for side, of in sides.items() for name in of}
     check_row_labels({**columns, "qid": qid})
@@ -307,7 +307,7 @@ def _read_rows(
     return grades, scores, np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
+def _read_named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
     """Return the columns of a mapping or frame as a dict. At least two columns are required."""
     is_mapping = isinstance(columns, Mapping)
     if not is_mapping and not hasattr(frame_of(columns), "to_pandas"):
@@ -334,7 +334,7 @@ def _compare_labels(
     (kappa, kappa_interval), (alpha, alpha_interval) = measure_agreement(
         x, y, query, level, is_ordinal
     )
-    kappa, weighted = sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
+    kappa, weighted = compute_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
     return {
         "exact": float((x == y).mean()),
         "kappa": kappa,
@@ -439,8 +439,8 @@ def _compare_boards(
         for of_systems in values
     ]
     is_known = not np.isnan(means).any()
-    x, y = map(mean_ranks, means)  # with the same ties as τ_b
-    low, high = tau_spread(*values, n_resamples, np.random.default_rng(seed))
+    x, y = map(rank_means, means)  # with the same ties as τ_b
+    low, high = resample_tau(*values, n_resamples, np.random.default_rng(seed))
     is_measure = truth.rows["measure"] == measure
     first, second = (
         np.where(board.rows["is_significant"], np.sign(board.rows["difference"]), 0)[is_measure]
@@ -588,7 +588,7 @@ def prediction_powered(
     level = CHECK_LEVEL(level)
     samples = _samples({"human": human, "judge": judge})
     return PredictionPowered(
-        {name: powered_mean(*sample) for name, sample in samples.items()}, level
+        {name: estimate_powered_mean(*sample) for name, sample in samples.items()}, level
     )
 
 
@@ -633,7 +633,7 @@ def plan_judgments(
     level = CHECK_LEVEL(level)
     half_width = number_validator("half_width", 0, above=True)(half_width)
     samples = _samples({"pilot_human": pilot_human, "pilot_judge": pilot_judge})
-    needed = [queries_needed(*sample, half_width, level) for sample in samples.values()]
+    needed = [count_queries_needed(*sample, half_width, level) for sample in samples.values()]
     alone, with_judge = zip(*needed, strict=True)
     plan = tables.frame(
         {
@@ -669,9 +669,9 @@ def _samples(
         weights = evaluation.weights
         if weights is not None and np.ptp(weights) > ROUNDING * weights.max():
             raise ValueError(f"{name} has unequal weights: evaluate without sample_weight.")
-    pairing.common_measures(evaluations)
+    pairing.check_common_measures(evaluations)
     (human_name, human), (judge_name, judge) = evaluations.items()
-    human_ids, judge_ids = plain_list(human.query_ids), plain_list(judge.query_ids)
+    human_ids, judge_ids = to_plain_list(human.query_ids), to_plain_list(judge.query_ids)
     n = len(human_ids)
     if n < FEWEST_QUERIES:
         raise ValueError(

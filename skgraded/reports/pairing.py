@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.door import plain, plain_list
+from skgraded._input.door import plain, to_plain_list
 from skgraded._input.messages import counted, warn_user
 from skgraded._input.queries import query_codes, sort_positions
 from skgraded._kernels.sums import mean_of_defined
@@ -90,7 +90,7 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     Queries keep an order that is the same in all systems. Otherwise, queries are sorted by id, so
     that random draws do not depend on the order of the systems.
     """
-    positions = positions_of(evaluations)
+    positions = find_positions_in(evaluations)
     ids = next(iter(evaluations.values())).query_ids
     first = np.arange(len(ids))
     if any((rows != first).any() for rows in positions.values()):
@@ -104,7 +104,7 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
                     for system, evaluation in evaluations.items()
                 ]
             )
-            for measure in common_measures(evaluations)
+            for measure in check_common_measures(evaluations)
         }
         for name in ("per_query", "undefined")
     )
@@ -115,15 +115,15 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     return Paired(list(evaluations), ids[first], per_query, undefined, weights, cluster, first)
 
 
-def positions_of(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def find_positions_in(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the positions of the first system's queries within each system."""
     (first_name, first), *others = evaluations.items()
     positions = {first_name: np.arange(len(first.query_ids))}
     for name, evaluation in others:
         positions[name] = positions[first_name]
         if evaluation.query_ids is not first.query_ids:
-            queries = dict.fromkeys(plain_list(first.query_ids))
-            place = {query: i for i, query in enumerate(plain_list(evaluation.query_ids))}
+            queries = dict.fromkeys(to_plain_list(first.query_ids))
+            place = {query: i for i, query in enumerate(to_plain_list(evaluation.query_ids))}
             refuse_missing(name, place, first_name, queries)
             refuse_missing(first_name, queries, name, place)
             positions[name] = np.array([place[query] for query in queries], dtype=np.intp)
@@ -143,7 +143,7 @@ def refuse_missing(
         )
 
 
-def common_measures(evaluations: Mapping[str, Any]) -> list[str]:
+def check_common_measures(evaluations: Mapping[str, Any]) -> list[str]:
     """Return the measure names; raise a ValueError if they differ between evaluations."""
     (first_name, first), *others = evaluations.items()
     for name, other in others:
@@ -175,7 +175,7 @@ def _find_common(
         differs = values != common
         if differs.any():
             i = int(np.argmax(differs))
-            query = plain_list(evaluations[first_name].query_ids)[i]
+            query = to_plain_list(evaluations[first_name].query_ids)[i]
             raise ValueError(
                 f"Systems {name!r} and {first_name!r} have different {field}, such as "
                 f"{plain(values[i])!r} and {plain(common[i])!r} for query {query!r}. Evaluate all "

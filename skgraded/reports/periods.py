@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.door import number_validator, whole_number
+from skgraded._input.door import check_whole_number, number_validator
 from skgraded._input.segments import number_days, refuse_too_many
 from skgraded.reports.report import LEVEL
 from skgraded.reports.summary import (
     Summaries,
     Summary,
     check_summaries,
+    list_segment_cells,
+    list_systems,
     refuse_unequal_weights,
-    segment_cells,
-    systems_of,
 )
-from skgraded.stats.corrections import CHECK_CORRECTION, adjust, level_of_each, widen_to_zero
+from skgraded.stats.corrections import CHECK_CORRECTION, adjust, find_level_of_each, widen_to_zero
 from skgraded.stats.independent_samples import (
     WIDTH,
     MeanGap,
-    prediction_limits,
-    share_errors,
-    share_p_value,
+    bound_share_errors,
+    compute_prediction_limits,
+    compute_share_p_value,
 )
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.stats.rounding import are_equal
@@ -114,11 +114,11 @@ def compare_periods(
     level = CHECK_LEVEL(level)
     CHECK_CORRECTION(correction)
     smallest = CHECK_SMALLEST(smallest)
-    late_systems = systems_of(after)
+    late_systems = list_systems(after)
     cases = [
         (system, segment, measure, parts)
-        for system, summary in systems_of(before).items()
-        for segment, parts in _paired_segments(summary, late_systems[system], by).items()
+        for system, summary in list_systems(before).items()
+        for segment, parts in _pair_segments(summary, late_systems[system], by).items()
         for measure in before.measures
     ]
     moments = [[part.tallies[measure].moments for part in parts] for _, _, measure, parts in cases]
@@ -130,7 +130,7 @@ def compare_periods(
     gaps = [MeanGap.of(late, early) for early, late in moments]
     p_values = np.array([gap.p_value for gap in gaps])
     adjusted = adjust(p_values, correction)
-    row_level = level_of_each(adjusted, level, correction)
+    row_level = find_level_of_each(adjusted, level, correction)
     rows = []
     for (system, segment, measure, parts), (early, late), gap, p_adjusted in zip(
         cases, moments, gaps, adjusted, strict=True
@@ -142,7 +142,7 @@ def compare_periods(
         rows.append(
             {
                 **({} if system is None else {"system": system}),
-                **segment_cells(segment, by),
+                **list_segment_cells(segment, by),
                 "measure": measure,
                 "before": early.mean,
                 "after": late.mean,
@@ -156,13 +156,13 @@ def compare_periods(
                 "n_after": late.n,
                 "undefined_before": shares[0],
                 "undefined_after": shares[1],
-                "p_undefined": share_p_value(counts, sizes),
+                "p_undefined": compute_share_p_value(counts, sizes),
             }
         )
     return tables.frame(rows)
 
 
-def _paired_segments(
+def _pair_segments(
     before: Summary | Summaries, after: Summary | Summaries, by: str | list[str] | None
 ) -> dict[Any, tuple[Any, Any]]:
     """Return pairs of Summaries keyed by segment; without `by`, the only key is None."""
@@ -269,14 +269,14 @@ def trend(
             )
     labels = [summary.labels[0] for summary in summaries]
     if season is not None:
-        whole_number(season, "season", 2)
+        check_whole_number(season, "season", 2)
     if len(labels) < 2 * (season or 1):
         raise ValueError(
             f"A trend requires at least {2 * (season or 1)} Summaries; got {len(labels)}."
         )
     days = number_days(labels, is_required=season is not None)
     seasons = np.zeros(len(labels)) if days is None else days % (season or 1)
-    systems = [systems_of(part) for part in summaries]
+    systems = [list_systems(part) for part in summaries]
     rows = []
     for system in systems[0]:
         parts = [by_system[system] for by_system in systems]
@@ -302,9 +302,13 @@ def _chart(
     sizes = np.array([part.n_queries for part in parts])
     counts = np.array([part.n_undefined[measure] for part in parts])
     shares = np.divide(counts, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
-    limits = prediction_limits(means, seasons, WIDTH * errors)
-    share_limits = prediction_limits(shares, seasons, share_errors(counts, sizes)).clip(0, 1)
-    size_limits = prediction_limits(sizes.astype(float), seasons, WIDTH * np.sqrt(sizes)).clip(0)
+    limits = compute_prediction_limits(means, seasons, WIDTH * errors)
+    share_limits = compute_prediction_limits(
+        shares, seasons, bound_share_errors(counts, sizes)
+    ).clip(0, 1)
+    size_limits = compute_prediction_limits(
+        sizes.astype(float), seasons, WIDTH * np.sqrt(sizes)
+    ).clip(0)
     return {
         "mean": means,
         "ci_low": intervals[:, 0],

@@ -19,7 +19,7 @@ from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables, text
 from skgraded.writing.pages import MAX_QUERIES, PageTable, render
-from skgraded.writing.text import DIGITS, list_values, shorten_text, undefined_note, utf8
+from skgraded.writing.text import DIGITS, list_values, note_undefined, shorten_text, utf8
 
 if TYPE_CHECKING:
     import pandas
@@ -57,7 +57,7 @@ def tabulate_measures(
 
 def describe_means(report: Evaluation | Summary) -> str:
     """Return the means of an Evaluation or a Summary, and a note if many queries are undefined."""
-    notes = list_values(report.mean()), undefined_note(report.n_undefined, report.n_queries)
+    notes = list_values(report.mean()), note_undefined(report.n_undefined, report.n_queries)
     return "; ".join(filter(None, notes))
 
 
@@ -72,7 +72,7 @@ def list_numbers(report: Evaluation | Summary) -> dict[str, Any]:
     }
 
 
-def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
+def choose_evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
     """Return the name of an evaluated measure. If `measure` is None, return the first name."""
     name: Any = names[0] if measure is None else measure
     if not isinstance(name, str) or name not in names:
@@ -229,7 +229,7 @@ def have_equal_content(first: object, second: object) -> bool:
 
 QUERIES = {"summary": "queries", "segments": "the queries of each segment"}
 CAPTION = (
-    f"Means over {{}} with {text.percent_text(LEVEL)} intervals (Student's t). Defined: number of "
+    f"Means over {{}} with {text.format_percent(LEVEL)} intervals (Student's t). Defined: number of "
     "queries in the mean. Undefined: number of queries for which the measure is undefined; those "
     "that count as 0 or 1 are in both numbers."
 )
@@ -281,7 +281,7 @@ def _describe_evaluation(
     ]
     lead = ", ".join(parts) + ("; queries are weighted." if is_weighted else ".")
     n_undefined = dict(zip(summary["measure"], summary["n_undefined"], strict=True))
-    if note := text.undefined_note(n_undefined, n_queries):
+    if note := text.note_undefined(n_undefined, n_queries):
         lead += f" The measures are {note}."
     if n_unanswered := queries.n_unanswered:
         lead += f" Nothing was retrieved for {counted(n_unanswered, 'query', 'queries')}."
@@ -294,9 +294,9 @@ def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
     kept = np.sort(np.argsort(first, kind="stable")[:MAX_QUERIES])
     for name, values in queries.per_query.items():
         undefined = np.flatnonzero(queries.undefined[name][kept]).tolist()
-        numbers = text.json_numbers(values[kept])
+        numbers = text.round_for_json(values[kept])
         columns.append({"name": name, "values": numbers, "undefined": undefined})
     if queries.weights is not None:
-        weights = text.json_numbers(queries.weights[kept])
+        weights = text.round_for_json(queries.weights[kept])
         columns.append({"name": "Weight", "kind": "plain", "values": weights})
     return {"ids": text.labels(queries.query_ids[kept]), "columns": columns}

@@ -10,7 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from skgraded._input import door
-from skgraded._input.door import check_names, plain, plain_list, refuse_repeated, suggest_arguments
+from skgraded._input.door import (
+    check_names,
+    plain,
+    refuse_repeated,
+    suggest_arguments,
+    to_plain_list,
+)
 from skgraded._input.messages import warn_user
 from skgraded.datasets.data_structures import is_run, read_entries
 from skgraded.datasets.entries import Entries
@@ -227,7 +233,7 @@ def _load_run(name: str, source: Any, allow_empty: bool) -> Entries:
 
 def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:
     """Take the queries that all Evaluations contain; warn if their queries differ."""
-    ids = {name: plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
+    ids = {name: to_plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
     common = set.intersection(*map(set, ids.values()))
     if not common:
         raise ValueError("The runs have no judged query in common: pass missing='count'.")

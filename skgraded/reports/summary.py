@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from skgraded._input.door import check_kind, number_validator, object_array, whole_number
+from skgraded._input.door import check_kind, check_whole_number, make_object_array, number_validator
 from skgraded._input.queries import make_sort_key
 from skgraded._input.segments import Segments, refuse_too_many
 from skgraded.measures import Measure
@@ -23,18 +23,18 @@ from skgraded.reports.pairing import Samples, pair_evaluations, refuse_clusters,
 from skgraded.reports.report import (
     LEVEL,
     Report,
+    choose_evaluated_name,
     describe_means,
-    evaluated_name,
     list_numbers,
     render_evaluation,
     tabulate_measures,
 )
 from skgraded.reports.tallies import N_KEPT, Differences, Tally
-from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, t_interval
+from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, compute_t_interval
 from skgraded.stats.paired_tests import PairedSample
-from skgraded.stats.rounding import Moments, exact_sum
+from skgraded.stats.rounding import Moments, sum_exactly
 from skgraded.writing import tables
-from skgraded.writing.json_text import VERSION, id_from_json, id_to_json
+from skgraded.writing.json_text import VERSION, read_json_id, write_json_id
 
 if TYPE_CHECKING:
     import pandas
@@ -72,7 +72,7 @@ class Mergeable(Report):
         if not parts:
             raise ValueError(f"merge received no parts: pass at least one {cls.__name__}.")
         check_summaries({f"part {i}": part for i, part in enumerate(parts)}, are_merged=True)
-        return merged_in_order(parts)
+        return merge_in_order(parts)
 
     def summary(self, level: float = LEVEL) -> pandas.DataFrame:
         """Tabulate means and intervals with the confidence level `level`.
@@ -93,16 +93,16 @@ class Mergeable(Report):
         rows = self._rows(level)
         names = list(rows[0])
         if self.segments is not None:
-            rows = [*without_segments(self)._rows(level), *rows]
+            rows = [*drop_segments(self)._rows(level), *rows]
         label = " to ".join(dict.fromkeys(self.labels[:1] + self.labels[-1:]))
         columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
-        for name in segment_names(self.by):  # not converted to floats
-            columns[name] = object_array(columns[name])
+        for name in list_segment_names(self.by):  # not converted to floats
+            columns[name] = make_object_array(columns[name])
         return tables.frame(({"label": [label] * len(rows)} if label else {}) | columns)
 
     def _shown(self) -> pandas.DataFrame:
         """Return the table of `to_frame`, with "" instead of None in the rows for all queries."""
-        return self.to_frame().fillna(dict.fromkeys(segment_names(self.by), ""))
+        return self.to_frame().fillna(dict.fromkeys(list_segment_names(self.by), ""))
 
     def _check_by(self, by: Any, name: str) -> None:
         """Raise a ValueError unless `by` names the columns with which this report was evaluated."""
@@ -118,7 +118,7 @@ class Mergeable(Report):
             "segments": None
             if segments is None
             else [
-                {"segment": id_to_json(segment), **part.to_dict()}
+                {"segment": write_json_id(segment), **part.to_dict()}
                 for segment, part in segments.items()
             ]
         }
@@ -130,19 +130,19 @@ class Mergeable(Report):
         return {name: written[name] for name in PLAIN} | {
             "segments": None
             if segments is None
-            else {id_from_json(part["segment"]): cls.from_dict(part) for part in segments}
+            else {read_json_id(part["segment"]): cls.from_dict(part) for part in segments}
         }
 
 
-def segment_names(by: str | list[str] | None) -> list[str]:
+def list_segment_names(by: str | list[str] | None) -> list[str]:
     """Return the names of the columns that contain the segment in a table."""
     return ["segment"] if isinstance(by, str) else by or []
 
 
-def segment_cells(segment: Any, by: str | list[str] | None) -> dict[str, Any]:
+def list_segment_cells(segment: Any, by: str | list[str] | None) -> dict[str, Any]:
     """Return the cells that contain the segment of a table row: one cell for each name in `by`."""
     values = segment if isinstance(by, list) else [segment] if by else []
-    return dict(zip(segment_names(by), values, strict=True))
+    return dict(zip(list_segment_names(by), values, strict=True))
 
 
 R = TypeVar("R", bound=Mergeable)
@@ -159,7 +159,7 @@ def labeled(report: R, label: str | None) -> R:
     return replace(report, segments=segments, labels=[label])
 
 
-def merged_parts(first: R, second: R) -> dict[str, Any]:
+def merge_fields(first: R, second: R) -> dict[str, Any]:
     """Return the fields of `Mergeable` for the report that results from merging two reports."""
     segments: Any = first.segments and dict(first.segments)
     for name, part in (second.segments or {}).items():
@@ -169,7 +169,7 @@ def merged_parts(first: R, second: R) -> dict[str, Any]:
     }
 
 
-def merged_in_order(parts: Iterable[R]) -> R:
+def merge_in_order(parts: Iterable[R]) -> R:
     """Merge parts of one evaluation, which have disjoint queries and the same settings."""
     return reduce(lambda whole, part: whole._merged_with(part), parts)
 
@@ -237,7 +237,7 @@ class Summary(Mergeable):
             tallies,
             evaluation.unjudged_documents,
             evaluation.weights is not None,
-            _unjudged_of(evaluation),
+            _sum_unjudged(evaluation),
             n_duplicates=evaluation.n_duplicates,
         )
         return labeled(summary, label)
@@ -279,7 +279,7 @@ class Summary(Mergeable):
             self.unjudged_documents,
             self.is_weighted,
             self.unjudged + other.unjudged,
-            **merged_parts(self, other),
+            **merge_fields(self, other),
         )
 
     @property
@@ -316,7 +316,9 @@ class Summary(Mergeable):
         The result equals `Evaluation.confidence_interval` for these queries.
         """
         level = CHECK_LEVEL(level)
-        return {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
+        return {
+            name: compute_t_interval(tally.moments, level) for name, tally in self.tallies.items()
+        }
 
     def quantile(self, q: float) -> dict[str, float]:
         """Return a quantile of the per-query values of each measure, keyed by measure name.
@@ -335,8 +337,8 @@ class Summary(Mergeable):
         more queries have a value. Queries with equal values are sorted by id. The queries are
         distinct, even if a query is in several merged parts.
         """
-        tally = self.tallies[evaluated_name(measure, self.measures)]
-        n, n_stored = whole_number(n, "n", 1), len(tally.worst)
+        tally = self.tallies[choose_evaluated_name(measure, self.measures)]
+        n, n_stored = check_whole_number(n, "n", 1), len(tally.worst)
         if n > n_stored == N_KEPT < self.n_queries - tally.n_undefined:
             raise ValueError(
                 f"n must be at most {N_KEPT}, because a Summary stores only the {N_KEPT} queries "
@@ -350,7 +352,9 @@ class Summary(Mergeable):
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Convert a dict of per-query rows to an array of ids and arrays keyed by measure."""
         values = np.array(list(rows.values()), dtype=float).reshape(len(rows), len(self.tallies))
-        return object_array(list(rows)), {name: values[:, i] for i, name in enumerate(self.tallies)}
+        return make_object_array(list(rows)), {
+            name: values[:, i] for i, name in enumerate(self.tallies)
+        }
 
     # Output --------------------------------------------------------------------------------------
 
@@ -358,13 +362,13 @@ class Summary(Mergeable):
         if self.segments is None:
             return tabulate_measures(self, self.confidence_interval(level))
         return [
-            segment_cells(segment, self.by) | row
+            list_segment_cells(segment, self.by) | row
             for segment, part in self.segments.items()
             for row in part._rows(level)
         ]
 
     def _page(self, title: str | None = None) -> str:
-        frames = {"summary": without_segments(self).summary()}
+        frames = {"summary": drop_segments(self).summary()}
         if self.segments is not None:
             rows = [
                 {"segment": segment, **row}
@@ -381,14 +385,14 @@ class Summary(Mergeable):
         return f"Summary({self.n_queries} queries{n_segments}: {describe_means(self)})"
 
 
-def _unjudged_of(evaluation: Evaluation) -> Fraction:
+def _sum_unjudged(evaluation: Evaluation) -> Fraction:
     """Return the sum of the queries' shares of unjudged documents among the first k documents."""
     if evaluation.judged is None:
         return Fraction(0)
     shares = 1 - next(iter(evaluation.judged.values()))
     if evaluation.unanswered is not None:
         shares = np.where(evaluation.unanswered, 0.0, shares)
-    return exact_sum(np.nan_to_num(shares, nan=0.0))
+    return sum_exactly(np.nan_to_num(shares, nan=0.0))
 
 
 # Several systems ---------------------------------------------------------------------------------
@@ -429,7 +433,7 @@ class Summaries(Mergeable, Samples):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        vars(self)["systems"] = {name: self._with_segments(name) for name in self.systems}
+        vars(self)["systems"] = {name: self._add_segments(name) for name in self.systems}
 
     def __getitem__(self, system: str) -> Summary:
         return self.systems[system]
@@ -437,7 +441,7 @@ class Summaries(Mergeable, Samples):
     def __iter__(self) -> Iterator[str]:
         return iter(self.systems)
 
-    def _with_segments(self, name: str) -> Summary:
+    def _add_segments(self, name: str) -> Summary:
         """Return the Summary of a system with its segments, and with the labels of all systems."""
         segments = (
             None
@@ -469,9 +473,7 @@ class Summaries(Mergeable, Samples):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
-        systems = {
-            name: without_segments(summary).to_dict() for name, summary in self.systems.items()
-        }
+        systems = {name: drop_segments(summary).to_dict() for name, summary in self.systems.items()}
         return {
             "kind": "Summaries",
             "version": VERSION,
@@ -506,7 +508,7 @@ class Summaries(Mergeable, Samples):
 
     def _merged_with(self, other: Summaries) -> Summaries:
         systems = {
-            name: merged_in_order(map(without_segments, (summary, other.systems[name])))
+            name: merge_in_order(map(drop_segments, (summary, other.systems[name])))
             for name, summary in self.systems.items()
         }
         return Summaries(
@@ -517,7 +519,7 @@ class Summaries(Mergeable, Samples):
                 }
                 for pair, by_measure in self.differences.items()
             },
-            **merged_parts(self, other),
+            **merge_fields(self, other),
         )
 
     @property
@@ -593,7 +595,7 @@ class Summaries(Mergeable, Samples):
 # Several Summaries -------------------------------------------------------------------------------
 
 
-def systems_of(report: Any) -> dict[Any, Summary]:
+def list_systems(report: Any) -> dict[Any, Summary]:
     """Return the Summary of each system; the only key for a single Summary is None."""
     return {None: report} if isinstance(report, Summary) else report.systems
 
@@ -616,10 +618,10 @@ def check_summaries(reports: Mapping[str, Any], are_merged: bool = False) -> Non
                     "Summaries of different queries, each only once."
                 )
             name_of_label[label] = name
-    parts = {name: [*systems_of(report).values()][0] for name, report in reports.items()}
+    parts = {name: [*list_systems(report).values()][0] for name, report in reports.items()}
     counted = {name: part for name, part in parts.items() if part.n_queries}
     settings: dict[str, Mapping[str, object]] = {
-        "systems": {name: list(systems_of(report)) for name, report in reports.items()},
+        "systems": {name: list(list_systems(report)) for name, report in reports.items()},
         "measures": {name: part.measures for name, part in parts.items()},
         "by": {name: part.by for name, part in parts.items() if are_merged},
         "unjudged_documents": {name: part.unjudged_documents for name, part in counted.items()},
@@ -651,6 +653,6 @@ def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:
             refuse_unequal(np.array([part.lightest, part.heaviest]), advice)
 
 
-def without_segments(summary: R) -> R:
+def drop_segments(summary: R) -> R:
     """Return a report on the same queries without segments and labels."""
     return replace(summary, by=None, segments=None, labels=[])

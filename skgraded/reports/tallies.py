@@ -9,21 +9,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from skgraded._input.door import plain_list
+from skgraded._input.door import to_plain_list
 from skgraded._input.queries import make_sort_key, sort_positions
 from skgraded.reports.evaluation import Evaluation
 from skgraded.stats.intervals import MeanEstimate
-from skgraded.stats.paired_tests import PairedSample, count_outcomes, differences_by_query
+from skgraded.stats.paired_tests import PairedSample, count_outcomes, subtract_baseline
 from skgraded.stats.rounding import (
     Moments,
     are_equal,
-    bins_of,
-    counts_of_bins,
-    exact_sum,
-    values_of_bins,
+    count_bins,
+    find_bin_centers,
+    find_bins,
+    sum_exactly,
     weighted,
 )
-from skgraded.writing.json_text import id_from_json, id_to_json
+from skgraded.writing.json_text import read_json_id, write_json_id
 
 N_KEPT = 20  # number of lowest-scoring queries stored per measure
 
@@ -36,7 +36,7 @@ class Tally:
     """Summary of the values of one measure.
 
     `counts` is a histogram of the values included in the mean. Its first row contains the bins
-    from `bins_of` that are not empty, in ascending order, and its second row the number of values
+    from `find_bins` that are not empty, in ascending order, and its second row the number of values
     in each bin. `worst` contains pairs (query id, values of all measures), sorted by the value of this measure.
     """
 
@@ -58,8 +58,8 @@ class Tally:
         return cls(
             Moments.of(values, weights),
             int(evaluation.undefined[name].sum()),
-            counts_of_bins(bins_of(values)),
-            _worst_of(evaluation, name),
+            count_bins(find_bins(values)),
+            _find_worst(evaluation, name),
             list(evaluation.per_query).index(name),
         )
 
@@ -72,7 +72,7 @@ class Tally:
         return Tally(
             self.moments + other.moments,
             self.n_undefined + other.n_undefined,
-            counts_of_bins(*np.hstack([self.counts, other.counts])),
+            count_bins(*np.hstack([self.counts, other.counts])),
             list(worst.items())[:N_KEPT],
             self.at,
         )
@@ -84,7 +84,7 @@ class Tally:
             "n_undefined": self.n_undefined,
             "counts": self.counts.tolist(),
             "worst": {
-                "query_ids": [id_to_json(query) for query, _ in self.worst],
+                "query_ids": [write_json_id(query) for query, _ in self.worst],
                 "values": [[None if v != v else v for v in row] for _, row in self.worst],
             },
         }
@@ -98,7 +98,7 @@ class Tally:
             written["n_undefined"],
             np.array(written["counts"], dtype=np.intp),
             [
-                (id_from_json(query), tuple(math.nan if v is None else v for v in row))
+                (read_json_id(query), tuple(math.nan if v is None else v for v in row))
                 for query, row in zip(worst["query_ids"], worst["values"], strict=True)
             ],
             at,
@@ -116,13 +116,13 @@ class Tally:
         ranks = np.array([math.floor(place), math.ceil(place)])  # counted from 0
         bins, n_values = self.counts
         bins = bins[np.searchsorted(np.cumsum(n_values), ranks, side="right")]
-        values = np.clip(values_of_bins(bins), lowest, highest)
+        values = np.clip(find_bin_centers(bins), lowest, highest)
         values[ranks == 0] = lowest
         values[ranks == n - 1] = highest
         return float(values[0] + (values[1] - values[0]) * (place - ranks[0]))
 
 
-def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[float, ...]]]:
+def _find_worst(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[float, ...]]]:
     """Return the queries with the lowest values; ties are broken by the lowest id."""
     values, ids = evaluation.per_query[name], evaluation.query_ids
     lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
@@ -132,7 +132,7 @@ def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[float,
     lowest = lowest[sort_positions(ids[lowest])]
     lowest = lowest[np.argsort(values[lowest], kind="stable")][:N_KEPT]
     columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
-    return list(zip(plain_list(ids[lowest]), zip(*columns, strict=True), strict=True))
+    return list(zip(to_plain_list(ids[lowest]), zip(*columns, strict=True), strict=True))
 
 
 # One pair of systems by one measure --------------------------------------------------------------
@@ -155,11 +155,13 @@ class Differences:
     @classmethod
     def of(cls, first: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> Self:
         """Summarize the differences between two arrays of per-query values."""
-        differences = differences_by_query(second, first, weights)
+        differences = subtract_baseline(second, first, weights)
         counting = ~np.isnan(differences)
         weights = None if weights is None else weights[counting]
         first_sum, second_sum = (
-            exact_sum(values[counting] if weights is None else weighted(values[counting], weights))
+            sum_exactly(
+                values[counting] if weights is None else weighted(values[counting], weights)
+            )
             for values in (first, second)
         )
         differences = differences[counting]

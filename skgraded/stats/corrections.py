@@ -31,7 +31,7 @@ def is_significant(p: Numbers, level: Numbers) -> Any:
     return p <= 1 - level + 1e-12  # in floating point, 1 - 0.95 is not exactly 0.05
 
 
-def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
+def find_level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
     """Return the confidence level of each interval such that all intervals jointly have `level`.
 
     For the false discovery rate, `level` is the share of the significant differences whose

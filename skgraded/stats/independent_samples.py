@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from skgraded.stats.intervals import ConfidenceInterval
-from skgraded.stats.paired_tests import p_of_identical
+from skgraded.stats.paired_tests import compute_p_of_identical
 from skgraded.stats.rounding import Moments, are_equal
 
 
@@ -27,7 +27,7 @@ class MeanGap(NamedTuple):
         """
         from scipy.special import stdtr
 
-        errors = [_error_of_mean(sample) for sample in (first, second)]
+        errors = [_find_error_of_mean(sample) for sample in (first, second)]
         # Dividing by a power of 2 is exact and prevents the squares from overflowing.
         unit = math.ldexp(1.0, math.frexp(max(errors))[1])
         squares = [(error / unit) ** 2 for error in errors]
@@ -44,7 +44,7 @@ class MeanGap(NamedTuple):
         )
         p = float(2 * stdtr(degrees, -abs(difference) / error))
         identical = [
-            p_of_identical(sample.n)
+            compute_p_of_identical(sample.n)
             for sample, square in zip((first, second), squares, strict=True)
             if not square
         ]
@@ -58,14 +58,14 @@ class MeanGap(NamedTuple):
         return ConfidenceInterval(self.difference - reach, self.difference + reach)
 
 
-def _error_of_mean(sample: Moments) -> float:
+def _find_error_of_mean(sample: Moments) -> float:
     """Return the standard error of a mean; 0 for identical values and for n < 2."""
     if sample.n < 2 or are_equal(sample.lowest, sample.highest):
         return 0.0
     return sample.standard_error
 
 
-def share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
+def compute_share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
     """Return the two-sided p-value of Fisher's exact test of two shares, or nan without values."""
     from scipy.stats import fisher_exact
 
@@ -81,7 +81,9 @@ WIDTH = 3.0  # distance of control limits from the center, in standard deviation
 FEWEST_DEGREES = 2  # with 1 degree of freedom, limits are hundreds of standard deviations wide
 
 
-def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarray) -> np.ndarray:
+def compute_prediction_limits(
+    values: np.ndarray, seasons: np.ndarray, errors: np.ndarray
+) -> np.ndarray:
     """Return the center, lower and upper limit for each value, of shape (n, 3), ignoring nan.
 
     The limits of x come from the values before it: m ± t s √(1 + 1/k), where m is the mean of the k
@@ -108,7 +110,7 @@ def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarra
     return limits
 
 
-def share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def bound_share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the largest plausible deviation of each share from the share of all earlier counts.
 
     The bound d = |p - q| of a share p solves d = z √(p (1 - p) / n) for q, where z is WIDTH, as in

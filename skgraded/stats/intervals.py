@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from skgraded._input.door import choice_validator, number_validator, whole_number
+from skgraded._input.door import check_whole_number, choice_validator, number_validator
 from skgraded.stats.rounding import ROUNDING, Moments, Numbers, are_equal
 
 Rng: TypeAlias = int | np.random.Generator | None  # what users pass as a source of randomness
@@ -48,7 +48,7 @@ def check_settings(level: float, method: str, n_resamples: int, rng: Rng) -> tup
     return (
         CHECK_LEVEL(level),
         choice_validator("method", METHODS)(method),
-        whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES),
+        check_whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES),
     )
 
 
@@ -68,17 +68,17 @@ def are_identical(estimate: MeanEstimate | Moments) -> Any:
     return ~(estimate.highest - estimate.lowest > ROUNDING * largest)
 
 
-def t_interval(estimate: MeanEstimate | Moments, level: float) -> ConfidenceInterval:
+def compute_t_interval(estimate: MeanEstimate | Moments, level: float) -> ConfidenceInterval:
     """Compute Student's t interval, with width 0 for equal values and nan limits for one unit."""
     if estimate.n_units < 2:
         return ConfidenceInterval(np.nan, np.nan)
-    return ConfidenceInterval(*map(float, t_limits(estimate, level)))
+    return ConfidenceInterval(*map(float, compute_t_limits(estimate, level)))
 
 
-def t_limits(estimates: MeanEstimate | Moments, level: Numbers) -> tuple[Any, Any]:
+def compute_t_limits(estimates: MeanEstimate | Moments, level: Numbers) -> tuple[Any, Any]:
     """Return the limits of t intervals; the fields of the estimates may be arrays."""
     with np.errstate(over="ignore", invalid="ignore"):
-        reach = t_reach(estimates.n_units, level) * estimates.standard_error
+        reach = compute_t_reach(estimates.n_units, level) * estimates.standard_error
         is_identical = are_identical(estimates) & (estimates.n_units > 1)
         low = np.where(is_identical, estimates.lowest, estimates.mean - reach)
         return low, np.where(is_identical, estimates.highest, estimates.mean + reach)
@@ -92,7 +92,7 @@ def estimate_mean(
     The inner sum is over the values of one of G clusters; `cluster` contains their numbers. Without
     clusters, each value is its own cluster.
     """
-    values, weights, cluster = _counting(values, weights, cluster)
+    values, weights, cluster = _keep_counting(values, weights, cluster)
     n = len(values)
     if n < 2:
         value = float(values.sum()) if n else np.nan
@@ -146,8 +146,8 @@ def mean_interval(
     """
     estimate = estimate_mean(values, weights, cluster)
     if method == "t" or estimate.n_units < 2 or are_identical(estimate):
-        return t_interval(estimate, level)
-    totals, weights, cluster = _counting(values, weights, cluster)
+        return compute_t_interval(estimate, level)
+    totals, weights, cluster = _keep_counting(values, weights, cluster)
     if weights is not None:
         totals = totals * weights
     elif cluster is not None:
@@ -158,7 +158,7 @@ def mean_interval(
         return _bca(totals, sizes, level, n_resamples, np.random.default_rng(rng))
 
 
-def _counting(
+def _keep_counting(
     values: np.ndarray, weights: np.ndarray | None, cluster: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Remove values that are nan or have weight 0; replace equal weights with None."""
@@ -173,7 +173,7 @@ def _counting(
     return values[counts], weights, None if cluster is None else cluster[counts]
 
 
-def t_reach(n: Numbers, level: Numbers) -> Any:
+def compute_t_reach(n: Numbers, level: Numbers) -> Any:
     """Return the half-width of Student's interval for a mean of n units, in standard errors."""
     from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but faster to import
 

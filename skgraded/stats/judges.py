@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from skgraded.stats.intervals import BLOCK, ConfidenceInterval, t_reach
+from skgraded.stats.intervals import BLOCK, ConfidenceInterval, compute_t_reach
 from skgraded.stats.rounding import ROUNDING, Numbers, signs
 
 CELLS = 16 * BLOCK  # maximum number of values in a block of resamples; limits memory
@@ -51,7 +51,7 @@ def measure_agreement(
     return (np.nan, UNKNOWN), alpha
 
 
-def sklearn_kappas(truth: np.ndarray, judge: np.ndarray, weights: str) -> tuple[float, float]:
+def compute_kappas(truth: np.ndarray, judge: np.ndarray, weights: str) -> tuple[float, float]:
     """Return Cohen's kappa, unweighted and weighted; nan if all grades are equal."""
     from sklearn.metrics import cohen_kappa_score
 
@@ -86,15 +86,19 @@ def jackknife(
     squares = (values - values.mean()) ** 2
     variance = (n - 1) / n * squares.sum()
     if variance <= ROUNDING**2 or abs(estimate) == 1:
-        return estimate, exact_interval(estimate, 2 * effective_queries(grades, query), level)
+        return estimate, compute_exact_interval(
+            estimate, 2 * count_effective_queries(grades, query), level
+        )
     kurtosis = n * np.sum(squares**2) / squares.sum() ** 2
     # Satterthwaite's approximation of the degrees of freedom, at most n - 1
     degrees = 2 * n / max(kurtosis - 1, 2 * n / (n - 1))
-    ratio = ndtri((1 + level) / 2) / t_reach(degrees + 1, level)
-    return estimate, exact_interval(estimate, (1 - estimate**2) / variance * ratio**2, level)
+    ratio = ndtri((1 + level) / 2) / compute_t_reach(degrees + 1, level)
+    return estimate, compute_exact_interval(
+        estimate, (1 - estimate**2) / variance * ratio**2, level
+    )
 
 
-def exact_interval(estimate: float, n: float, level: float) -> ConfidenceInterval:
+def compute_exact_interval(estimate: float, n: float, level: float) -> ConfidenceInterval:
     """Compute the interval of Korn and Graubard (1998) for an agreement from -1 to 1.
 
     The share (1 - estimate) / 2 is treated as a binomial share of n independent observations, where
@@ -108,7 +112,7 @@ def exact_interval(estimate: float, n: float, level: float) -> ConfidenceInterva
     return ConfidenceInterval(float(1 - 2 * high), float(1 - 2 * low))
 
 
-def effective_queries(grades: np.ndarray, query: np.ndarray) -> float:
+def count_effective_queries(grades: np.ndarray, query: np.ndarray) -> float:
     """Return Kish's effective number of queries for the grades of two judges.
 
     Each query is weighted by the disagreement that its grades would have with random grades, so
@@ -201,7 +205,7 @@ def tau_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return (x_signs * y_signs).sum(axis=-1) / np.sqrt(n_untied)
 
 
-def tau_spread(
+def resample_tau(
     truth: np.ndarray, judge: np.ndarray, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Return the 2.5 % and 97.5 % quantiles of tau-b over resampled queries.
@@ -228,7 +232,7 @@ def tau_spread(
     return float(low), float(high)
 
 
-def mean_ranks(means: np.ndarray) -> np.ndarray:
+def rank_means(means: np.ndarray) -> np.ndarray:
     """Return the ranks of the means; ties share a mean rank. All ranks are nan if a mean is nan."""
     return (signs(means[:, None], means).sum(axis=1) + len(means) + 1) / 2
 
@@ -255,7 +259,11 @@ class PoweredMean(NamedTuple):
 
         Estimating the weight costs one of the n - 1 degrees of freedom.
         """
-        reach = t_reach(self.n - 1, level) * self.standard_error if self.standard_error else np.nan
+        reach = (
+            compute_t_reach(self.n - 1, level) * self.standard_error
+            if self.standard_error
+            else np.nan
+        )
         return ConfidenceInterval(float(self.mean - reach), float(self.mean + reach))
 
     @property
@@ -273,7 +281,7 @@ def variance(values: np.ndarray) -> float:
     return float(np.var(values, ddof=1))
 
 
-def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> PoweredMean:
+def estimate_powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> PoweredMean:
     """Estimate the mean human value over all queries.
 
     `human` (h) and `judge` (j) cover the same n queries; `others` contains the judge's N other
@@ -298,7 +306,7 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
     )
 
 
-def queries_needed(
+def count_queries_needed(
     human: np.ndarray, judge: np.ndarray, others: np.ndarray, half_width: float, level: float
 ) -> tuple[float, float]:
     """Return how many queries people must judge for this half-width, without and with the judge.
@@ -311,7 +319,7 @@ def queries_needed(
         range(total + 1),
         True,
         lo=2,
-        key=lambda n: bool(t_reach(n, level) * np.sqrt(human_variance / n) <= half_width),
+        key=lambda n: bool(compute_t_reach(n, level) * np.sqrt(human_variance / n) <= half_width),
     )
     if alone > total:
         return np.nan, np.nan
@@ -323,5 +331,5 @@ def queries_needed(
     weight = np.clip(covariance / ((1 + n / (total - n)) * judge_variance), 0, 1)
     residual = human_variance - 2 * weight * covariance + weight**2 * variance(judge)
     square = weight**2 * judge_variance / (total - n) + np.maximum(residual, 0) / n
-    enough = t_reach(n - 1, level) * np.sqrt(square) <= half_width
+    enough = compute_t_reach(n - 1, level) * np.sqrt(square) <= half_width
     return alone, int(n[np.argmax(enough)]) if enough.any() else alone

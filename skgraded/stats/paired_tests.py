@@ -51,7 +51,7 @@ def summarize_pair(
     cluster: np.ndarray | None = None,
 ) -> PairedSample:
     """Summarize two samples of values; `are_undefined` are the queries undefined for both."""
-    of_queries = differences_by_query(values, baseline_values, weights, merge=True)
+    of_queries = subtract_baseline(values, baseline_values, weights, merge=True)
     is_known = ~np.isnan(of_queries)
     differences = of_queries[is_known]
     weights = None if weights is None else weights[is_known]
@@ -77,7 +77,7 @@ def summarize_pair(
     )
 
 
-def differences_by_query(
+def subtract_baseline(
     values: np.ndarray,
     baseline_values: np.ndarray,
     weights: np.ndarray | None,
@@ -99,7 +99,7 @@ def count_outcomes(differences: np.ndarray) -> dict[str, int]:
     return {"wins": wins, "ties": len(differences) - wins - losses, "losses": losses}
 
 
-def means_of_queries(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
+def average_queries(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
     """Return each query's mean value, ignoring nan, or nan for queries without values."""
     known = ~np.isnan(values)
     counts = np.bincount(query[known], minlength=n_queries)
@@ -155,18 +155,18 @@ def p_values(
     return p
 
 
-def p_of_sums(test: str, sample: PairedSample) -> float:
+def compute_p_of_sums(test: str, sample: PairedSample) -> float:
     """Return the two-sided p-value of a test that requires only the sums of the differences."""
     n, p_of_t = sample.estimate.n, TESTS[test].p_of_t
     if n < 2 or sample.ties == n:
         return 1.0 if n else math.nan
     if sample.deviation == 0:
-        return p_of_identical(n)
+        return compute_p_of_identical(n)
     assert p_of_t is not None  # `validate_settings` refuses other tests
     return p_of_t(n, sample.estimate.mean / sample.estimate.standard_error)
 
 
-def smallest_p_values(
+def find_smallest_p_values(
     test: str, n_units: np.ndarray, n_differing: np.ndarray, n_resamples: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each row's smallest possible p-value, and whether the resamples limit it."""
@@ -179,7 +179,7 @@ def smallest_p_values(
     return p[size_of], are_limits[size_of]
 
 
-def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
+def choose_n_resamples(n_tests: int, level: float, correction: str | None) -> int:
     """Return the number of resamples (at least 9,999) with which every test can be significant."""
     # n resamples yield p ≥ 2 / (n + 1); choose n to make this a tenth of the strictest threshold.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
@@ -212,21 +212,21 @@ def _randomization(
     p, exact = np.ones(len(rows)), np.array([2 ** int(n) <= n_resamples for n in n_differing])
     exact &= n_differing > 0  # sums of clusters can all be 0
     p[exact] = [
-        _p_of_flips(row[None, row != 0], None, None, show_nothing)[0] for row in rows[exact]
+        _compute_p_of_flips(row[None, row != 0], None, None, show_nothing)[0] for row in rows[exact]
     ]
     drawn = (n_differing > 0) & ~exact
     if drawn.any():
         rng = np.random.default_rng(seed)
-        p[drawn] = _p_of_flips(rows[drawn], n_resamples, rng, advance)
+        p[drawn] = _compute_p_of_flips(rows[drawn], n_resamples, rng, advance)
     return p
 
 
-def _p_of_flips(
+def _compute_p_of_flips(
     rows: np.ndarray, n_resamples: int | None, rng: Any, advance: Advance
 ) -> np.ndarray:
     """Compute p-values from random sign flips, or from all flips if `n_resamples` is None."""
     n = rows.shape[1]
-    flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
+    flips = _yield_all_flips(n) if n_resamples is None else _draw_flips(n, n_resamples, rng)
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
     slack: Any = SLACK * sizes.sum(axis=0)
@@ -255,28 +255,28 @@ def _product(flipped: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
 
 
-def _all_flips(n: int) -> Iterator[np.ndarray]:
-    for first, last in _batches(n, 2**n):
+def _yield_all_flips(n: int) -> Iterator[np.ndarray]:
+    for first, last in _split_resamples(n, 2**n):
         yield np.arange(first, last)[:, None] >> np.arange(n) & 1
 
 
-def _some_flips(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+def _draw_flips(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     n_bytes = -(-n // 8)
-    for first, last in _batches(n, n_resamples):
+    for first, last in _split_resamples(n, n_resamples):
         bits = np.frombuffer(rng.bytes((last - first) * n_bytes), np.uint8).reshape(-1, n_bytes)
         yield np.unpackbits(bits, axis=1, count=n)
 
 
-def _batches(n: int, n_resamples: int) -> Iterator[tuple[int, int]]:
+def _split_resamples(n: int, n_resamples: int) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) for each batch of resamples; a resample contains n values."""
     size = max(64, BLOCK // n)  # affects only speed: small matrix products are slow
     for first in range(0, n_resamples, size):
         yield first, min(first + size, n_resamples)
 
 
-def _smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
+def _find_smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
     if 2**n <= n_resamples:  # all flips are enumerated
-        return p_of_identical(n), False
+        return compute_p_of_identical(n), False
     return 2 / (n_resamples + 1), True
 
 
@@ -286,7 +286,9 @@ def _t(differences: np.ndarray, cluster: np.ndarray | None) -> float:
     sums = sum_differences(differences, cluster, mean)
     n = len(sums)
     if differences.max() == differences.min() or not sums.any():
-        return 1.0 if are_equal(mean, 0.0, np.abs(differences).mean()) else p_of_identical(n)
+        return (
+            1.0 if are_equal(mean, 0.0, np.abs(differences).mean()) else compute_p_of_identical(n)
+        )
     variance = np.mean(sums**2) * (n / (n - 1))
     return p_of_t(n, mean / (np.sqrt(variance / n) * (n / len(differences))))
 
@@ -298,7 +300,7 @@ def p_of_t(n: int, t: float) -> float:
     return float(2 * stdtr(n - 1, -abs(t)))
 
 
-def p_of_identical(n: int) -> float:
+def compute_p_of_identical(n: int) -> float:
     """Return the p-value of a sign test of n identical differences, for which t is infinite."""
     return 2.0 ** (1 - n)
 
@@ -307,7 +309,7 @@ def p_of_identical(n: int) -> float:
 def _wilcoxon(differences: np.ndarray, _: np.ndarray | None) -> float:
     from scipy.special import ndtr
 
-    n, ranks = len(differences), _doubled_ranks(differences)
+    n, ranks = len(differences), _double_ranks(differences)
     total, above = ranks.sum(), ranks[differences > 0].sum()
     is_exact = n <= MOST_TIED or n <= MOST_DISTINCT and len(np.unique(ranks[ranks > 0])) == n
     if not is_exact:
@@ -323,10 +325,10 @@ def _wilcoxon(differences: np.ndarray, _: np.ndarray | None) -> float:
 
 
 def _sum_signed_ranks(differences: np.ndarray) -> float:
-    return float(_doubled_ranks(differences) @ np.sign(differences))
+    return float(_double_ranks(differences) @ np.sign(differences))
 
 
-def _doubled_ranks(differences: np.ndarray) -> np.ndarray:
+def _double_ranks(differences: np.ndarray) -> np.ndarray:
     """Return twice the ranks of the sizes, which are whole numbers; differences of 0 have rank 0."""
     from scipy.stats import rankdata
 
@@ -345,11 +347,11 @@ def _bootstrap(
     for i, pattern in enumerate(patterns):
         part = None if cluster is None else cluster[pattern]
         known = rows[of_row == i][:, pattern]
-        p[of_row == i] = _p_of_draws(known, part, n_resamples, seed, advance)
+        p[of_row == i] = _compute_p_of_draws(known, part, n_resamples, seed, advance)
     return p
 
 
-def _p_of_draws(
+def _compute_p_of_draws(
     rows: np.ndarray, cluster: np.ndarray | None, n_resamples: int, seed: Seed, advance: Advance
 ) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
@@ -365,7 +367,7 @@ def _p_of_draws(
         observed = np.abs(means) / centered.std(axis=0)
         if sizes is not None:
             observed = np.abs(means) * sizes.mean() / np.sqrt(squares.mean(axis=0))
-        for first, last in _batches(n, n_resamples):
+        for first, last in _split_resamples(n, n_resamples):
             size = last - first
             drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
             times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n) / n
@@ -383,7 +385,7 @@ def _p_of_draws(
             n_extreme += np.count_nonzero(np.abs(drawn_means) >= observed * spreads - slack, axis=0)
             advance(size * len(rows))
     p_of_constant = np.where(
-        are_equal(means, 0.0, np.abs(rows).mean(axis=1)), 1.0, p_of_identical(n)
+        are_equal(means, 0.0, np.abs(rows).mean(axis=1)), 1.0, compute_p_of_identical(n)
     )
     return np.where(is_constant, p_of_constant, (1 + n_extreme) / (1 + n_resamples))
 
@@ -392,7 +394,7 @@ TESTS = {
     "randomization": PairedTest(
         "randomization test (sign flips)",
         _randomization,
-        _smallest_p_of_flips,
+        _find_smallest_p_of_flips,
         statistic=None,
         efficiency=1,
         accepts_clusters=True,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.door import number_validator, whole_number
+from skgraded._input.door import check_whole_number, number_validator
 from skgraded._input.queries import QueryIds, query_codes, sort_positions
 from skgraded.stats.intervals import CHECK_LEVEL, Rng, check_rng
 
@@ -75,7 +75,7 @@ def sample_queries(query_ids: QueryIds, n: int, rng: Rng = None) -> np.ndarray:
     ['q3', 'q4']
     """
     distinct = query_codes(query_ids, name="query_ids")[1]
-    n = whole_number(n, "n", 1)
+    n = check_whole_number(n, "n", 1)
     check_rng(rng)
     if n > len(distinct):
         raise ValueError(f"n is {n}, but query_ids contains only {len(distinct)} distinct queries.")
@@ -93,7 +93,7 @@ def _power(effect: float, n: int, level: float) -> float:
     return 1 - nctdtr(n - 1, shift, reach)
 
 
-def detectable_effect(n: np.ndarray, reach: np.ndarray) -> Any:
+def find_detectable_effect(n: np.ndarray, reach: np.ndarray) -> Any:
     """Return the smallest effects that t-tests with critical values `reach` detect at power 0.8."""
     from scipy.special import nctdtrinc
 

@@ -58,7 +58,7 @@ def compare_with_leader(
     difference[np.abs(difference) <= rounding] = 0.0
     if len(values) < 2:
         return difference, np.full(len(mean), np.nan), np.ones(len(mean), dtype=bool)
-    critical = _critical_values(np.atleast_2d(np.cov(centered.T)), len(values), level, rng)
+    critical = _estimate_critical_values(np.atleast_2d(np.cov(centered.T)), len(values), level, rng)
     error = (centered - centered[:, [leader]]).std(axis=0, ddof=1)
     # Values equal to the leader's have no error, even if the critical value is infinite.
     error[error <= rounding] = 0.0
@@ -68,7 +68,7 @@ def compare_with_leader(
     return difference, half_width, survives
 
 
-def _critical_values(
+def _estimate_critical_values(
     covariance: np.ndarray, n_queries: int, level: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Return the critical value of each candidate, given the covariance of the per-query values."""

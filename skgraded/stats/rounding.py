@@ -100,18 +100,22 @@ class Moments:
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Compute the moments of finite values; if `weights` is None, all weights are 1."""
         if weights is None:  # this branch only saves time
-            n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
+            n, first, second = (
+                Fraction(len(values)),
+                sum_exactly(values),
+                dot_exactly(values, values),
+            )
             sums: tuple[Fraction, ...] = n, first, n, first, second, second
             weights = np.ones(min(len(values), 1))
         else:
             u = weighted(values, weights)
             sums = (
-                exact_sum(weights),
-                exact_sum(u),
-                exact_dot(weights, weights),
-                exact_dot(weights, u),
-                exact_dot(u, u),
-                exact_dot(u, values),
+                sum_exactly(weights),
+                sum_exactly(u),
+                dot_exactly(weights, weights),
+                dot_exactly(weights, u),
+                dot_exactly(u, u),
+                dot_exactly(u, values),
             )
         extremes: Any = [
             float(extreme)
@@ -179,12 +183,12 @@ def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weights * values
 
 
-def exact_sum(values: np.ndarray) -> Fraction:
+def sum_exactly(values: np.ndarray) -> Fraction:
     """Return Σ v for finite floats without rounding errors."""
-    return exact_dot(values, np.ones(len(values)))
+    return dot_exactly(values, np.ones(len(values)))
 
 
-def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
+def dot_exactly(x: np.ndarray, y: np.ndarray) -> Fraction:
     """Return Σ x y for finite floats without rounding errors."""
     x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
     return Fraction(whole_dot(x, y), 2**2148)
@@ -197,7 +201,7 @@ FINER = 2**14  # number of histogram bins from 1 to 2, from 2 to 4 and so on
 MAX_BIN = STEPS + 1024 * FINER - 1
 
 
-def bins_of(values: np.ndarray) -> np.ndarray:
+def find_bins(values: np.ndarray) -> np.ndarray:
     """Return the histogram bin of each value: thousandths from -1 to 1, and finer bins beyond."""
     sizes = np.abs(values)
     if sizes.max(initial=0.0) <= 1:  # this branch only saves time
@@ -209,7 +213,7 @@ def bins_of(values: np.ndarray) -> np.ndarray:
     return np.copysign(np.minimum(bins, MAX_BIN), values).astype(np.intp)
 
 
-def counts_of_bins(bins: np.ndarray, n_values: np.ndarray | None = None) -> np.ndarray:
+def count_bins(bins: np.ndarray, n_values: np.ndarray | None = None) -> np.ndarray:
     """Return the distinct bins and the total number of values in each bin."""
     first = bins.min(initial=MAX_BIN)
     if len(bins) and bins.max() - first < 2**20:  # limits the memory for np.bincount
@@ -220,7 +224,7 @@ def counts_of_bins(bins: np.ndarray, n_values: np.ndarray | None = None) -> np.n
     return np.array([bins, np.bincount(at, n_values)], dtype=np.intp)
 
 
-def values_of_bins(bins: np.ndarray) -> np.ndarray:
+def find_bin_centers(bins: np.ndarray) -> np.ndarray:
     """Return the value at the center of each bin."""
     sizes = np.abs(bins)
     doublings = np.maximum(sizes - STEPS, 0) / FINER

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from typing import Any
 
-from skgraded._input.door import plain_list
+from skgraded._input.door import to_plain_list
 from skgraded._input.libraries import needs
 from skgraded.datasets import join
 from skgraded.datasets.data_structures import read_entries
@@ -67,7 +67,7 @@ class _Evaluator(providers.Evaluator):
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         entries = read_entries(_pick_columns(qrels, IrMeasure.QREL_INPUTS), "qrels")
         self._judged = join.JudgmentIndex(entries)
-        super().__init__(list(measures), set(plain_list(entries.query_ids)))
+        super().__init__(list(measures), set(to_plain_list(entries.query_ids)))
 
     def _iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         """Yield the value of each query that is in the qrels and in the run."""
@@ -79,7 +79,7 @@ class _Evaluator(providers.Evaluator):
         truth = make_truth(joined, self._judged.judgments)
         warn_of_grades_from_1(truth, "irrelevant")
         evaluation = evaluate_judgments(measures, truth, joined.score, "irrelevant")
-        query_ids = plain_list(evaluation.query_ids)
+        query_ids = to_plain_list(evaluation.query_ids)
         for each, values in zip(self.measures, evaluation.per_query.values(), strict=True):
             for query_id, value in zip(query_ids, values.tolist(), strict=True):
                 yield ir_measures.Metric(query_id, each, value)

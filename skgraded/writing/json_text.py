@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.door import object_array, plain
+from skgraded._input.door import make_object_array, plain
 
 VERSION = 1  # version of the layout; docs/json.md states when it increases
 
@@ -62,28 +62,28 @@ def read_arrays(written: list[Any] | dict[str, Any] | None, dtype: type = float)
     return None if written is None else np.array(written, dtype=dtype)
 
 
-def ids_to_json(ids: np.ndarray) -> dict[str, Any]:
+def write_json_ids(ids: np.ndarray) -> dict[str, Any]:
     """Convert ids to a dict of their dtype and values; dates become integers."""
     if ids.dtype.kind == "O":
-        values = list(map(id_to_json, ids.tolist()))
+        values = list(map(write_json_id, ids.tolist()))
     else:
         values = ids.astype(np.int64).tolist() if ids.dtype.kind in "mM" else ids.tolist()
     return {"dtype": ids.dtype.str, "values": values}
 
 
-def ids_from_json(written: dict[str, Any]) -> np.ndarray:
-    """Convert the result of `ids_to_json` to an array."""
+def read_json_ids(written: dict[str, Any]) -> np.ndarray:
+    """Convert the result of `write_json_ids` to an array."""
     dtype = np.dtype(written["dtype"])
     if dtype.kind == "O":
-        return object_array(list(map(id_from_json, written["values"])))
+        return make_object_array(list(map(read_json_id, written["values"])))
     return np.array(written["values"], dtype=np.int64 if dtype.kind in "mM" else dtype).view(dtype)
 
 
-def id_to_json(value: object) -> Any:
+def write_json_id(value: object) -> Any:
     """Convert a query id or a segment; tuples become lists."""
     value = plain(value)
     if isinstance(value, tuple):
-        return list(map(id_to_json, value))
+        return list(map(write_json_id, value))
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return {"dtype": value.dtype.str, "value": int(value.astype(np.int64))}
     if value is None or isinstance(value, (str, bool, int, float)):
@@ -94,10 +94,10 @@ def id_to_json(value: object) -> Any:
     )
 
 
-def id_from_json(written: object) -> Any:
-    """Convert the result of `id_to_json`."""
+def read_json_id(written: object) -> Any:
+    """Convert the result of `write_json_id`."""
     if isinstance(written, list):
-        return tuple(map(id_from_json, written))
+        return tuple(map(read_json_id, written))
     if isinstance(written, dict):
         return np.int64(written["value"]).view(written["dtype"])
     return written

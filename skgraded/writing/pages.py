@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skgraded._input.libraries import versions
-from skgraded.writing.tables import COLUMNS, join_limits, list_rows, names_in, select_rows
-from skgraded.writing.text import difference_text, format_cells, label, shortened, signed, utf8
+from skgraded.writing.tables import COLUMNS, join_limits, list_rows, select_names, select_rows
+from skgraded.writing.text import format_cells, format_difference, label, shortened, signed, utf8
 
 MAX_INTERVALS = 24  # maximum number of intervals on one axis
 MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
@@ -25,12 +25,14 @@ def render(template: str, page: dict[str, Any]) -> str:
 
     others = {name: number for name, number in versions().items() if name != "skgraded"}
     made = ", ".join(f"{name} {number}" for name, number in others.items())
-    html = _environment().get_template(template).render(version=__version__, made=made, page=page)
+    html = (
+        _make_environment().get_template(template).render(version=__version__, made=made, page=page)
+    )
     return utf8(html)
 
 
 @cache
-def _environment() -> Any:
+def _make_environment() -> Any:
     """Return the environment of the templates, which compiles each template only once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -58,7 +60,7 @@ class PageTable(NamedTuple):
     @classmethod
     def of(cls, table: Any, caption: str) -> Self:
         """Create a table from the columns of a frame or a dict that pages include."""
-        shown = join_limits({name: table[name] for name in names_in("page", table)})
+        shown = join_limits({name: table[name] for name in select_names("page", table)})
         columns = [(COLUMNS[name].heading, COLUMNS[name].kind) for name in shown]
         cells = [format_cells(shown[name], COLUMNS[name].kind) for name in shown]
         return cls(caption, columns, list(zip(*cells, strict=True)))
@@ -75,7 +77,7 @@ def forest(
     note = f"The first {MAX_INTERVALS} of {n_rows} pairs are shown."
     ends = np.concatenate([rows[name] for name in ("difference", "ci_low", "ci_high")])
     ends = ends[np.isfinite(ends)]
-    ticks, digits = _ticks(float(ends.min(initial=0)), float(ends.max(initial=0)))
+    ticks, digits = _choose_ticks(float(ends.min(initial=0)), float(ends.max(initial=0)))
     margin = 0.08 * (ticks[-1] - ticks[0])  # space for half a label at each end
     low, high = ticks[0] - margin, ticks[-1] + margin
     drawn, short = [], {name: shortened(name) for name in letters}
@@ -86,27 +88,29 @@ def forest(
                 "letters": " − ".join(letters[name] for name in pair),
                 "name": " − ".join(short[name] for name in pair),
                 "full": " − ".join(pair),
-                "at": _percent(row["difference"], low, high),
-                "ends": [_percent(row[name], low, high) for name in ("ci_low", "ci_high")],
+                "at": _locate_in_percent(row["difference"], low, high),
+                "ends": [
+                    _locate_in_percent(row[name], low, high) for name in ("ci_low", "ci_high")
+                ],
                 "is_open": is_tested and not row["is_significant"],
-                "text": difference_text(row),
+                "text": format_difference(row),
             }
         )
     return {
         "heading": heading,
         "note": note if n_rows > MAX_INTERVALS else "",
         "rows": drawn,
-        "ticks": [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks],
-        "zero": _percent(0, low, high),
+        "ticks": [(_locate_in_percent(tick, low, high), signed(tick, digits)) for tick in ticks],
+        "zero": _locate_in_percent(0, low, high),
     }
 
 
-def _percent(value: float, low: float, high: float) -> float | None:
+def _locate_in_percent(value: float, low: float, high: float) -> float | None:
     """Return a position on an axis in percent of its length; None for nan."""
     return None if math.isnan(value) else round(100 * (value - low) / (high - low), 2)
 
 
-def _ticks(low: float, high: float) -> tuple[list[float], int]:
+def _choose_ticks(low: float, high: float) -> tuple[list[float], int]:
     """Return three to six round tick positions from low to high, and the number of decimals."""
     if low == high:
         low, high = -1, 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from skgraded._input.atomic_files import write_whole
-from skgraded._input.door import is_missing, whole_number
+from skgraded._input.door import check_whole_number, is_missing
 from skgraded._input.libraries import needs
 from skgraded.writing.text import DIGITS, Bound, Interval, Marked
 
@@ -106,7 +106,7 @@ COLUMNS = {
 }
 
 
-def names_in(output: str, names: Iterable[str]) -> list[str]:
+def select_names(output: str, names: Iterable[str]) -> list[str]:
     """Return the columns that an output includes; only frames include unknown columns."""
     narrower = OUTPUTS[OUTPUTS.index(output) :]
     return [
@@ -153,7 +153,7 @@ def list_rows(rows: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
 
 def fitting(table: Any, output: str) -> dict[str, list[Any]]:
     """Return the columns that an output includes, in the order of `COLUMNS`."""
-    return {name: list(table[name]) for name in names_in(output, COLUMNS) if name in table}
+    return {name: list(table[name]) for name in select_names(output, COLUMNS) if name in table}
 
 
 def join_limits(table: Any) -> dict[str, list[Any]]:
@@ -178,7 +178,7 @@ def frame(data: Any, **settings: Any) -> Any:
 def markdown(table: Tabular) -> str:
     """Format a table as Markdown; floats have four decimals."""
     columns, rules = [], []
-    for (name, *cells), is_number in _format_columns(table, safe_in_markdown, best="**{}**"):
+    for (name, *cells), is_number in _format_columns(table, escape_markdown, best="**{}**"):
         width = max(map(len, [f"{name}  ", *cells]))
         line = "-" * (width + 1)
         rules.append(f"{line}:" if is_number else f":{line}")
@@ -196,10 +196,10 @@ def latex(
     note: str = "",
 ) -> str:
     """Format a table as LaTeX, with a note below it; see `Table.to_latex`."""
-    digits = whole_number(digits, "digits", 0)
+    digits = check_whole_number(digits, "digits", 0)
     mark = r"\textsuperscript{{{}}}"
     columns, are_numbers = zip(
-        *_format_columns(table, _safe_in_latex, r"\textbf{{{}}}", mark, digits=digits), strict=True
+        *_format_columns(table, _escape_latex, r"\textbf{{{}}}", mark, digits=digits), strict=True
     )
     names, *rows = zip(*columns, strict=True)
     with needs("to_latex", "jinja2"):
@@ -211,7 +211,7 @@ def latex(
             longtable=len(rows) > SHORT_TABLE,
             column_format="".join("r" if is_number else "l" for is_number in are_numbers),
         )
-    return text + (f"\\par{{\\footnotesize {_safe_in_latex(note)}}}\n" if note else "")
+    return text + (f"\\par{{\\footnotesize {_escape_latex(note)}}}\n" if note else "")
 
 
 def aligned(table: Tabular) -> str:
@@ -277,10 +277,10 @@ def _format_columns(
 
     def show(cell: object) -> str:
         if isinstance(cell, Interval):  # its brackets need no escape
-            return cell_text(cell, digits)
+            return format_cell(cell, digits)
         if not isinstance(cell, Marked):
-            return safe(cell_text(cell, digits))
-        value = cell_text(cell.value, digits)
+            return safe(format_cell(cell, digits))
+        value = format_cell(cell.value, digits)
         text = best.format(value) if cell.is_best else value
         text += mark.format(safe(cell.mark)) if cell.mark else ""
         has_interval = with_intervals and not math.isnan(cell.interval.low)
@@ -288,17 +288,17 @@ def _format_columns(
 
     return [
         (
-            [safe(cell_text(name)), *map(show, cells)],
+            [safe(format_cell(name)), *map(show, cells)],
             all(isinstance(cell, NUMBERS) for cell in cells),
         )
         for name, cells in _list_columns(table)
     ]
 
 
-def cell_text(cell: object, digits: int = DIGITS) -> str:
+def format_cell(cell: object, digits: int = DIGITS) -> str:
     """Format a cell as one line of text; floats have `digits` decimals."""
     if isinstance(cell, Bound):
-        return f"≤ {cell_text(cell.limit, digits)}"
+        return f"≤ {format_cell(cell.limit, digits)}"
     if isinstance(cell, Interval):
         low, high = (f"{limit:z.{digits}f}" for limit in cell)
         return "unknown" if math.isnan(cell.low) else f"[{low}, {high}]"
@@ -309,11 +309,11 @@ def cell_text(cell: object, digits: int = DIGITS) -> str:
     return " ".join(str(cell).split())  # a line break would end the row
 
 
-def safe_in_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Escape characters that Markdown would read as HTML or as a format."""
     escaped = text.translate(_MARKDOWN)
     return _OUTER_UNDERSCORES.sub(lambda match: match[0].replace("_", r"\_"), escaped)
 
 
-def _safe_in_latex(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return text.translate(_LATEX)

@@ -49,7 +49,7 @@ def label(name: object) -> str:
     return text if text.isprintable() else escape_unprintable(text)
 
 
-def heading_of(measure: str, segment: object) -> str:
+def make_heading(measure: str, segment: object) -> str:
     """Return the heading of a measure, or of a measure in a segment."""
     return measure if segment is None else f"{measure} in {label(segment)}"
 
@@ -77,13 +77,13 @@ def utf8(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def json_numbers(values: np.ndarray) -> list[Any]:
+def round_for_json(values: np.ndarray) -> list[Any]:
     """Convert an array to lists of floats with six significant digits; nan becomes None."""
     numbers = [None if math.isnan(x) else float(f"{x:.6g}") for x in values.ravel().tolist()]
     return np.array(numbers, dtype=object).reshape(values.shape).tolist()
 
 
-def percent_text(level: float) -> str:
+def format_percent(level: float) -> str:
     """Format a level between 0 and 1 as a percentage."""
     return f"{100 * level:g} %"
 
@@ -93,13 +93,13 @@ def list_values(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name}={value:.{DIGITS}f}" for name, value in values.items())
 
 
-def undefined_note(n_undefined: Mapping[str, int], n_queries: int) -> str:
+def note_undefined(n_undefined: Mapping[str, int], n_queries: int) -> str:
     """Return a note about the share of undefined queries, or "" if no share exceeds a tenth."""
     shares = {n / max(n_queries, 1) for n in n_undefined.values()}
     if not shares or max(shares) <= NOTED_SHARE:
         return ""
     up_to = "up to " if len(shares) > 1 else ""
-    return f"undefined for {up_to}{percent_text(round(max(shares), 3))} of the queries"
+    return f"undefined for {up_to}{format_percent(round(max(shares), 3))} of the queries"
 
 
 def fixed(value: float, digits: int = DIGITS) -> str:
@@ -113,7 +113,7 @@ def signed(value: float, digits: int = DIGITS) -> str:
     return text if text[0] == "−" or text == "nan" or float(text) == 0 else f"+{text}"
 
 
-def interval_text(ends: tuple[float, float]) -> str:
+def format_interval(ends: tuple[float, float]) -> str:
     """Format the limits of an interval."""
     low, high = ends
     if math.isnan(low):
@@ -121,16 +121,16 @@ def interval_text(ends: tuple[float, float]) -> str:
     return f"{fixed(low)} to {fixed(high)}"
 
 
-def difference_text(row: Mapping[str, Any], level: float | None = None) -> str:
+def format_difference(row: Mapping[str, Any], level: float | None = None) -> str:
     """Format a difference and its interval; if `level` is passed, omit an unknown interval."""
-    text, interval = signed(row["difference"]), interval_text((row["ci_low"], row["ci_high"]))
+    text, interval = signed(row["difference"]), format_interval((row["ci_low"], row["ci_high"]))
     if level is None:
         return f"{text} ({interval})"
     is_known = not math.isnan(row["ci_low"])
-    return f"{text} ({percent_text(level)} interval {interval})" if is_known else text
+    return f"{text} ({format_percent(level)} interval {interval})" if is_known else text
 
 
-def p_text(p: float | Bound) -> str:
+def format_p(p: float | Bound) -> str:
     """Format a p-value or its upper bound."""
     value = p.limit if isinstance(p, Bound) else p
     if value < 0.00005:
@@ -150,9 +150,9 @@ KINDS: dict[str, Callable[[Any], str]] = {  # of columns of numbers
     "value": fixed,
     "mean": lambda cell: fixed(cell.value),
     "signed": signed,
-    "p": p_text,
+    "p": format_p,
     "count": lambda n: f"{n:,}".replace("-", "−"),
-    "interval": interval_text,
+    "interval": format_interval,
 }
 
 
@@ -273,8 +273,8 @@ def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> s
     if not is_known:
         return f"{claim}: too few queries with a value."
     means = f"{fixed(row['mean'])} against {fixed(row['baseline_mean'])}"
-    difference = difference_text(row, level)
-    p = p_text(Bound(row["p_adjusted"]) if row["p_is_bound"] else row["p_adjusted"])
+    difference = format_difference(row, level)
+    p = format_p(Bound(row["p_adjusted"]) if row["p_is_bound"] else row["p_adjusted"])
     result = f", p {'= ' if p[0].isdigit() else ''}{p}{correction}" if is_tested else ""
     outcomes = ", ".join(
         [

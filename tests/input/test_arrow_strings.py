@@ -11,8 +11,8 @@ pa = pytest.importorskip("pyarrow")
 from skgraded._kernels.strings import hash_texts  # noqa: E402
 
 from skgraded._input import arrow  # noqa: E402
-from skgraded._input.arrow_strings import find_spans, hash_ids, number_column  # noqa: E402
-from skgraded.judgments import layout_of  # noqa: E402
+from skgraded._input.arrow_strings import encode_column, find_spans, hash_ids  # noqa: E402
+from skgraded.judgments import get_layout  # noqa: E402
 
 TEXTS = [  # a view contains up to 12 bytes itself
     "",
@@ -76,14 +76,14 @@ def test_texts_have_the_same_keys_and_numbers_in_every_layout(layout):
     assert arrow.mark_rows(arrow.convert_ids(chunked(as_bytes))).tolist() == expected.tolist()
     texts = column.to_pylist()
     distinct = list(dict.fromkeys(texts))  # in order of first appearance
-    codes, query_ids, counts, _ = number_column(arrow.convert_ids(column))
+    codes, query_ids, counts, _ = encode_column(arrow.convert_ids(column))
     assert codes.tolist() == [distinct.index(text) for text in texts]
     assert query_ids.tolist() == distinct
     assert counts.tolist() == list(map(texts.count, distinct))
     if texts:
         judgments = sg.Judgments(np.zeros(len(texts)), qid=LAYOUTS[layout])
         assert judgments.query_ids.tolist() == distinct
-        query_of_row = layout_of(judgments).query_of_row
+        query_of_row = get_layout(judgments).query_of_row
         assert query_of_row.tolist() == [distinct.index(text) for text in texts]
 
 

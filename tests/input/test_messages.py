@@ -19,7 +19,7 @@ import skgraded as sg
 from skgraded._input.door import add_place
 from skgraded._input.messages import find_nearest, suggest_name
 from skgraded.datasets import read_qrels, read_run
-from skgraded.judgments import layout_of
+from skgraded.judgments import get_layout
 from skgraded.measures import MEASURES
 
 GRADES, SCORES, QID = [0, 1, 2, 0, 1, 2], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [1, 1, 1, 2, 2, 2]
@@ -267,7 +267,7 @@ def test_measures_of_grades_refuse_negative_grades_that_judgments_keep():
         for bad in (-1, -0.5, -1e-300):
             grades = with_bad(bad, row)
             check("y_true", grades, f"row {row}", f"{bad:g}", "irrelevant level", callers=others)
-            assert layout_of(sg.Judgments(grades, qid=QID)).grades.tolist() == grades
+            assert get_layout(sg.Judgments(grades, qid=QID)).grades.tolist() == grades
     message = message_of(
         lambda: sg.evaluate(
             [-1, np.nan],

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import skgraded as sg
-from skgraded.judgments import layout_of
+from skgraded.judgments import get_layout
 
 
 @pytest.mark.parametrize("top", [62, 63, 64, 65])  # integers below 64 are looked up in a table
 def test_integer_grades_around_64(top):
-    layout = layout_of(sg.Judgments([0, 1, top, 2, top, 0]))
+    layout = get_layout(sg.Judgments([0, 1, top, 2, top, 0]))
     assert layout.codes.tolist() == [0, 1, 3, 2, 3, 0]
     assert layout.levels.tolist() == [0, 1, 2, top]
     assert layout.counts.tolist() == [2, 1, 1, 2]
@@ -42,7 +42,7 @@ def test_64_bit_ids_are_numbered_in_order_of_first_appearance(n_ids):
     number_of = {query: number for number, query in enumerate(dict.fromkeys(qid.tolist()))}
     assert judgments.query_ids.tolist() == list(number_of)
     expected = [number_of[query] for query in qid.tolist()]
-    assert layout_of(judgments).query_of_row.tolist() == expected
+    assert get_layout(judgments).query_of_row.tolist() == expected
 
 
 GOLDEN = 0x9E3779B97F4A7C15

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import skgraded as sg
-from skgraded.judgments import layout_of
+from skgraded.judgments import get_layout
 
 N = 100_000  # large enough that a sort with quadratic time would not end
 LAST_BITS = 2.0**-52
@@ -26,7 +26,7 @@ def test_a_long_query_of_scores_that_differ_in_their_last_bits_only(places, k):
 
 
 def test_a_long_query_of_grades_that_differ_in_their_last_bits_only(places):
-    layout = layout_of(sg.Judgments(1 + places * LAST_BITS))
+    layout = get_layout(sg.Judgments(1 + places * LAST_BITS))
     grades, codes = np.unique(places, return_inverse=True)
     np.testing.assert_array_equal(layout.codes, codes + 1)  # code 0 belongs to grade 0
     np.testing.assert_array_equal(layout.levels[1:], 1 + grades * LAST_BITS)

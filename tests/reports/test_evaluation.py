@@ -464,7 +464,7 @@ def test_markdown_is_a_table_for_any_ids():
     ],
 )
 def test_small_values_are_not_rounded_to_zero(value, text):
-    assert tables.cell_text(value) == text
+    assert tables.format_cell(value) == text
 
 
 # Dates, which tolist makes numbers of ------------------------------------------------------------

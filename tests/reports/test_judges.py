@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 from small_reports import drawn, evaluation
 
 import skgraded as sg
-from skgraded.stats.judges import powered_mean
+from skgraded.stats.judges import estimate_powered_mean
 
 LABELS = (
     "judge n_shared only_truth only_judge exact kappa kappa_low kappa_high kappa_weighted alpha "
@@ -366,7 +366,7 @@ def test_the_summary_contains_the_powered_means():
     frame = powered.summary()
     assert frame.equals(powered.to_frame())
     for name, row in zip(MEASURES, frame.to_dict("records"), strict=True):
-        expected = powered_mean(*split(A, J, name))
+        expected = estimate_powered_mean(*split(A, J, name))
         low, high = expected.interval(0.9)
         assert powered.mean()[name] == expected.mean and 0 < expected.weight < 1
         assert powered.confidence_interval()[name] == (low, high)
@@ -432,7 +432,7 @@ def test_differences_are_estimated_in_the_same_way():
     powered = sg.prediction_powered(A.minus(worse), J.minus(of_judge), level=0.9)
     for name in MEASURES:
         pairs = zip(split(A, J, name), split(worse, of_judge, name), strict=True)
-        expected = powered_mean(*(a - b for a, b in pairs))
+        expected = estimate_powered_mean(*(a - b for a, b in pairs))
         assert powered.mean()[name] == pytest.approx(expected.mean, abs=1e-12)
         reach = stats.t.ppf(0.95, 38) * expected.standard_error
         assert powered.confidence_interval()[name] == pytest.approx(

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from small_reports import compared, only_row
 
-from skgraded.stats.corrections import CORRECTIONS, adjust, is_significant, level_of_each
+from skgraded.stats.corrections import CORRECTIONS, adjust, find_level_of_each, is_significant
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_corrections_of_many_tests_equal_scipy_and_the_definition(n):
 )
 def test_the_level_of_each_interval(correction, expected):
     adjusted = np.array([0.05, 0.9, np.nan, 0.01, 0.0501])
-    assert level_of_each(adjusted, 0.95, correction) == pytest.approx(expected, rel=1e-14)
-    assert level_of_each(np.array([np.nan]), 0.9, correction) == 0.9
-    assert level_of_each(np.array([0.2, 0.3]), 0.9, "fdr_bh") == pytest.approx(1 - 0.1 / 2)
+    assert find_level_of_each(adjusted, 0.95, correction) == pytest.approx(expected, rel=1e-14)
+    assert find_level_of_each(np.array([np.nan]), 0.9, correction) == 0.9
+    assert find_level_of_each(np.array([0.2, 0.3]), 0.9, "fdr_bh") == pytest.approx(1 - 0.1 / 2)
 
 
 def test_a_p_value_equal_to_1_minus_the_level_is_significant():

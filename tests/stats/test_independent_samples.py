@@ -6,7 +6,7 @@ from scipy import stats
 from small_reports import evaluation
 
 import skgraded as sg
-from skgraded.stats.independent_samples import MeanGap, share_errors, share_p_value
+from skgraded.stats.independent_samples import MeanGap, bound_share_errors, compute_share_p_value
 from skgraded.stats.rounding import Moments
 
 
@@ -45,9 +45,9 @@ def test_groups_with_identical_values():
 def test_shares_are_compared_with_fishers_exact_test(counts, sizes):
     table = [counts, [n - count for count, n in zip(counts, sizes, strict=True)]]
     expected = stats.fisher_exact(table).pvalue
-    assert share_p_value(counts, sizes) == pytest.approx(expected, rel=1e-12)
+    assert compute_share_p_value(counts, sizes) == pytest.approx(expected, rel=1e-12)
     # Among the C(4, 2) = 6 choices of two values, 2 are as extreme as two values from one group.
-    assert share_p_value((2, 0), (2, 2)) == pytest.approx(2 / 6)
+    assert compute_share_p_value((2, 0), (2, 2)) == pytest.approx(2 / 6)
 
 
 # Control limits ----------------------------------------------------------------------------------
@@ -65,6 +65,6 @@ def test_a_mean_on_its_control_limits_is_inside():
 
 def test_the_error_of_a_share_solves_its_quadratic_equation():
     counts, sizes = np.array([1, 0, 3]), np.array([4, 5, 10])
-    errors = share_errors(counts, sizes)
+    errors = bound_share_errors(counts, sizes)
     for d, n, q in zip(errors, sizes, [0, 1 / 4, 1 / 9], strict=True):
         assert n * d**2 == pytest.approx(3**2 * (q * (1 - q) + d), rel=1e-12)

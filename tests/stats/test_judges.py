@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from skgraded.stats.intervals import estimate_mean, t_interval
+from skgraded.stats.intervals import compute_t_interval, estimate_mean
 from skgraded.stats.judges import (
+    compute_kappas,
+    count_queries_needed,
+    estimate_powered_mean,
     measure_agreement,
-    powered_mean,
-    queries_needed,
-    sklearn_kappas,
-    tau_spread,
+    resample_tau,
 )
 
 
@@ -62,7 +62,7 @@ def test_kappa_equals_scikit_learn(n_levels, seed):
     assert result_of(truth, judge, query)[0][0] == pytest.approx(expected, abs=1e-14)
     for weights in ("linear", "quadratic"):
         weighted = cohen_kappa_score(truth.astype(int), judge.astype(int), weights=weights)
-        result = sklearn_kappas(truth, judge, weights)
+        result = compute_kappas(truth, judge, weights)
         assert result == pytest.approx((expected, weighted), abs=1e-14)
 
 
@@ -111,7 +111,7 @@ def test_agreement_of_constant_grades_is_unknown():
     ones, query = np.ones(6), np.arange(6) // 2
     for statistic, interval in result_of(ones, ones, query):
         assert np.isnan([statistic, *interval]).all()
-    assert np.isnan(sklearn_kappas(ones, ones, "quadratic")).all()
+    assert np.isnan(compute_kappas(ones, ones, "quadratic")).all()
     # The grades vary in one query only, so the value without this query is undefined.
     other = np.array([1.0, 1, 1, 1, 1, 2])
     (kappa, _), (_, interval) = result_of(ones, other, query)
@@ -164,7 +164,7 @@ def test_the_spread_equals_tau_over_resampled_queries():
     judge = truth + rng.normal(0, 0.6, truth.shape)
     for values in (truth, judge):  # each system has nan for different queries
         values[rng.random(values.shape) < np.arange(20)[:, None] / 30] = np.nan
-    result = tau_spread(truth, judge, 4000, np.random.default_rng(0))
+    result = resample_tau(truth, judge, 4000, np.random.default_rng(0))
     expected, narrower = spread_by_loops(truth, judge)
     assert result == pytest.approx(expected, abs=0.02)
     assert result[0] < narrower[0] - 0.01 and result[1] > narrower[1] + 0.01
@@ -189,7 +189,7 @@ def test_a_small_example_by_hand():
     covariance = (1.5 * 1.5 - 0.5 * 0.5 - 0.5 * 0.5 + 1.5 * 1.5) / 3
     variance_of_all = (1 + 9 + 4 + 16 + 4 + 16 + 9 + 9 + 25 + 1 - 28**2 / 10) / 9
     weight = covariance / ((1 + 4 / 6) * variance_of_all)
-    estimate = powered_mean(human, judge, others)
+    estimate = estimate_powered_mean(human, judge, others)
     assert estimate.weight == pytest.approx(weight, rel=1e-14)
     assert estimate.mean == pytest.approx(weight * 18 / 6 + 10 / 4 - weight * 10 / 4, rel=1e-14)
     variance_of_others = (4 + 16 + 9 + 9 + 25 + 1 - 18**2 / 6) / 5
@@ -219,7 +219,7 @@ def test_the_point_estimate_and_the_weight_equal_ppi_python(n, n_judge, quality)
     ppi_py = pytest.importorskip("ppi_py", reason='pip install "skgraded[peers]"')
     for seed in range(5):
         human, judge, others = values_of(n, n_judge, seed, quality)
-        estimate = powered_mean(human, judge, others)
+        estimate = estimate_powered_mean(human, judge, others)
         result = ppi_py.ppi_mean_pointestimate(human, judge, others, lam=estimate.weight)
         assert result.shape == (1,) and estimate.mean == pytest.approx(result[0], abs=1e-12)
         if 0 < estimate.weight < 1:  # ppi-python divides the covariance by n
@@ -234,25 +234,25 @@ def test_the_point_estimate_and_the_weight_equal_ppi_python(n, n_judge, quality)
 
 def test_the_weight_is_from_0_to_1():
     human, judge, others = values_of(20, 100, 0)
-    assert powered_mean(human, -judge, -others).weight == 0
-    assert powered_mean(human, judge / 100, others / 100).weight == 1
-    assert powered_mean(human, human, np.full(1000, human.mean())).weight == 1
-    assert 0 < powered_mean(human, judge, others).weight < 1
+    assert estimate_powered_mean(human, -judge, -others).weight == 0
+    assert estimate_powered_mean(human, judge / 100, others / 100).weight == 1
+    assert estimate_powered_mean(human, human, np.full(1000, human.mean())).weight == 1
+    assert 0 < estimate_powered_mean(human, judge, others).weight < 1
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.1, 1 / 3, 1e-300, 1e9 / 7])
 def test_constant_values_have_weight_0_and_no_rounding_noise(constant):
     human, judge, others = values_of(31, 207, 1)
-    by_constant_judge = powered_mean(human, np.full(31, constant), np.full(207, constant))
+    by_constant_judge = estimate_powered_mean(human, np.full(31, constant), np.full(207, constant))
     assert by_constant_judge.weight == 0 and by_constant_judge.mean == human.mean()
     assert by_constant_judge.worth == 31
-    constant_human = powered_mean(np.full(31, constant), judge, others)
+    constant_human = estimate_powered_mean(np.full(31, constant), judge, others)
     assert (constant_human.weight, constant_human.standard_error) == (0, 0)
     assert constant_human.mean == pytest.approx(constant, rel=1e-14)
     assert constant_human.worth == 31
     assert np.isnan(constant_human.interval(0.95)).all()
     # The judge's values vary only for the queries that people did not judge.
-    varied = powered_mean(human, np.full(31, constant), others)
+    varied = estimate_powered_mean(human, np.full(31, constant), others)
     assert varied.mean == pytest.approx(human.mean()) and np.isfinite(varied.standard_error)
 
 
@@ -260,9 +260,9 @@ def test_intervals_cover_the_mean_with_a_biased_judge():
     n_covered, widths = 0, []
     for seed in range(1000):
         human, judge, others = values_of(20, 500, seed, quality=0.8, bias=0.3)
-        interval = powered_mean(human, judge, others).interval(0.95)
+        interval = estimate_powered_mean(human, judge, others).interval(0.95)
         n_covered += interval.low <= 0 <= interval.high
-        alone = t_interval(estimate_mean(human, None), 0.95)
+        alone = compute_t_interval(estimate_mean(human, None), 0.95)
         widths.append((interval.high - interval.low) / (alone.high - alone.low))
     assert 925 <= n_covered <= 970  # the standard error is 7
     # √(1 - quality² N / (n + N)) is the ratio with known variances.
@@ -290,7 +290,7 @@ def half_width_with_judge(human, judge, others, n, level):
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_plans_are_the_smallest_numbers_that_suffice(half_width, level):
     values = values_of(30, 800, 5, quality=0.85)
-    alone, with_judge = queries_needed(*values, half_width, level)
+    alone, with_judge = count_queries_needed(*values, half_width, level)
     assert half_width_alone(values[0], alone, level) <= half_width
     assert half_width_alone(values[0], alone - 1, level) > half_width
     assert 10 <= with_judge < alone
@@ -301,14 +301,14 @@ def test_plans_are_the_smallest_numbers_that_suffice(half_width, level):
 def test_plans_without_gain_equal_the_plan_without_the_judge():
     human, judge, others = values_of(30, 100, 0)
     useless = -judge, -others
-    alone, with_judge = queries_needed(human, *useless, 0.3, 0.95)
+    alone, with_judge = count_queries_needed(human, *useless, 0.3, 0.95)
     assert alone == with_judge
     constant = np.zeros(30), np.zeros(100)
-    assert queries_needed(human, *constant, 0.3, 0.95) == (alone, alone)
+    assert count_queries_needed(human, *constant, 0.3, 0.95) == (alone, alone)
     # Without the judge, people would need all 130 queries, or even more.
     reach = half_width_alone(human, 130, 0.95)
-    assert queries_needed(human, *useless, reach * (1 + 1e-9), 0.95) == (130, 130)
-    assert np.isnan(queries_needed(human, judge, others, reach * (1 - 1e-9), 0.95)).all()
+    assert count_queries_needed(human, *useless, reach * (1 + 1e-9), 0.95) == (130, 130)
+    assert np.isnan(count_queries_needed(human, judge, others, reach * (1 - 1e-9), 0.95)).all()
     # Fewer than ten queries suffice without the judge.
-    alone, with_judge = queries_needed(human, judge, others, 5.0, 0.95)
+    alone, with_judge = count_queries_needed(human, judge, others, 5.0, 0.95)
     assert alone == with_judge < 10

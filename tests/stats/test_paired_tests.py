@@ -9,7 +9,7 @@ import scipy
 from scipy import stats
 from small_reports import compared, only_row
 
-from skgraded.stats.paired_tests import TESTS, enough_resamples, p_values, summarize_pair
+from skgraded.stats.paired_tests import TESTS, choose_n_resamples, p_values, summarize_pair
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def test_one_query_and_equal_differences_have_large_p_values(test):
 def test_the_number_of_resamples_depends_on_the_number_of_tests(
     n_tests, level, correction, expected
 ):
-    assert enough_resamples(n_tests, level, correction) == expected
+    assert choose_n_resamples(n_tests, level, correction) == expected
 
 
 def test_a_sample_contains_outcomes_the_mean_and_the_deviation():

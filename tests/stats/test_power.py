@@ -6,9 +6,9 @@ from scipy import integrate, stats
 from small_reports import compared
 
 import skgraded as sg
-from skgraded.stats.intervals import t_reach
+from skgraded.stats.intervals import compute_t_reach
 from skgraded.stats.paired_tests import TESTS, p_values
-from skgraded.stats.power import detectable_effect
+from skgraded.stats.power import find_detectable_effect
 
 
 def power_of(n, effect, level):
@@ -52,7 +52,9 @@ def test_bad_settings_are_refused(arguments, message):
 @pytest.mark.parametrize("n", [3, 10, 60, 1000, 100_000])
 @pytest.mark.parametrize("level", [0.9, 0.95, 1 - 0.05 / 276])
 def test_the_smallest_effect_has_a_power_of_80_percent(n, level):
-    assert power_of(n, detectable_effect(n, t_reach(n, level)), level) == pytest.approx(0.8, 1e-5)
+    assert power_of(
+        n, find_detectable_effect(n, compute_t_reach(n, level)), level
+    ) == pytest.approx(0.8, 1e-5)
 
 
 @pytest.mark.parametrize("correction, m", [(None, 1), ("holm", 3), ("bonferroni", 3)])
@@ -60,14 +62,14 @@ def test_the_smallest_difference_is_at_the_corrected_level(correction, m):
     values = np.random.default_rng(0).beta(2, 2, (4, 40))
     table = compared(*values, test="t", correction=correction).to_frame()
     for row, other in zip(table.to_dict("records"), values[1:], strict=True):
-        effect = detectable_effect(40, stats.t.ppf(1 - 0.025 / m, 39))
+        effect = find_detectable_effect(40, stats.t.ppf(1 - 0.025 / m, 39))
         deviation = np.std(other - values[0], ddof=1)
         assert row["min_detectable"] == pytest.approx(effect * deviation)
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_tests_detect_the_smallest_difference_in_80_percent_of_cases(test):
-    size = detectable_effect(30, t_reach(30, 0.95))
+    size = find_detectable_effect(30, compute_t_reach(30, 0.95))
     size /= np.sqrt(TESTS[test].efficiency)
     differences = np.random.default_rng(1).normal(size, 1, (400, 30))
     rate = np.mean(p_values(test, differences, 999, 0) <= 0.05)

@@ -9,9 +9,9 @@ from small_reports import compared, drawn, only_row
 
 import skgraded as sg
 from skgraded.stats import judges
-from skgraded.stats.intervals import mean_interval, t_interval
+from skgraded.stats.intervals import compute_t_interval, mean_interval
 from skgraded.stats.paired_tests import TESTS
-from skgraded.stats.rounding import Moments, exact_dot, exact_sum
+from skgraded.stats.rounding import Moments, dot_exactly, sum_exactly
 
 # many differences are equal or 0
 FIRST, SECOND = np.random.default_rng(0).integers(0, 9, (2, 30)) / 8
@@ -45,7 +45,7 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
     days = [sg.Summary.of(evs[name], label=str(i)) for i, name in enumerate("aababb")]
     assert not sg.trend(days)["is_outside"].any()
     means = np.array([next(iter(ev.mean().values())) for ev in evs.values()])
-    assert judges.mean_ranks(means).tolist() == [1.5, 1.5]
+    assert judges.rank_means(means).tolist() == [1.5, 1.5]
     assert np.isnan(judges.tau_b(means, np.array([1.0, 2.0])))
 
 
@@ -114,7 +114,7 @@ def test_tiny_values_have_the_p_values_of_their_ranks_and_means():
     ]
     assert sg.trend(days)["is_outside"].tolist() == [False] * 5 + [True]
     assert tiny["b"].minus(tiny["a"]).per_query["DCG"] == pytest.approx((b - a) * 1e-12, rel=1e-3)
-    assert judges.mean_ranks(np.array([2e-13, 1e-13, 3e-13])).tolist() == [2, 1, 3]
+    assert judges.rank_means(np.array([2e-13, 1e-13, 3e-13])).tolist() == [2, 1, 3]
 
 
 def test_many_close_differences_of_different_sizes_keep_their_ranks():
@@ -153,9 +153,9 @@ NUMBERS = {
 @pytest.mark.parametrize("name", NUMBERS)
 def test_sums_and_sums_of_products_equal_fractions(name):
     x, y = NUMBERS[name], NUMBERS[name][::-1]
-    assert exact_sum(x) == sum(map(Fraction, x.tolist()))
+    assert sum_exactly(x) == sum(map(Fraction, x.tolist()))
     pairs = zip(x.tolist(), y.tolist(), strict=True)
-    assert exact_dot(x, y) == sum(Fraction(a) * Fraction(b) for a, b in pairs)
+    assert dot_exactly(x, y) == sum(Fraction(a) * Fraction(b) for a, b in pairs)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -174,11 +174,11 @@ def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
 def test_the_interval_equals_the_interval_of_the_values(scale, spread):
     values, weights = 0.5 + spread * normal(500), scale * uniform(500, seed=1)
     for weights_or_none in (None, weights, np.full(500, scale)):
-        limits = t_interval(Moments.of(values, weights_or_none), 0.95)
+        limits = compute_t_interval(Moments.of(values, weights_or_none), 0.95)
         assert limits == pytest.approx(mean_interval(values, weights_or_none, 0.95, "t"), abs=1e-13)
     # the interval of identical values is their value
-    assert t_interval(Moments.of(np.full(3, 0.7)), 0.95) == (0.7, 0.7)
-    assert np.isnan(t_interval(Moments.of(np.array([0.7])), 0.95)).all()
+    assert compute_t_interval(Moments.of(np.full(3, 0.7)), 0.95) == (0.7, 0.7)
+    assert np.isnan(compute_t_interval(Moments.of(np.array([0.7])), 0.95)).all()
 
 
 def test_the_deviation_is_weighted_and_signs_can_be_reversed():

@@ -142,7 +142,7 @@ def test_the_page_of_an_evaluation_contains_its_summary():
 
 
 def interval_of(row):
-    return text.interval_text((row["ci_low"], row["ci_high"]))
+    return text.format_interval((row["ci_low"], row["ci_high"]))
 
 
 def test_the_data_for_the_script_are_the_per_query_values():
