@@ -435,7 +435,7 @@ class JudgmentIndex:
 
     @cached_property
     def _places(self) -> list[dict[Any, int]]:
-        """The place of each document among the judgments of its query, by query and document."""
+        """The position of each document among the judgments of its query, one dict per query."""
         ids = _list_ids(self.judgments.document, self._order)
         bounds = pairwise(self._starts.tolist())
         return [

@@ -21,7 +21,7 @@ from skgraded.model_selection.folds import split_queries
 if TYPE_CHECKING:
     from skgraded.model_selection.ranker import QueryRanker
 
-MANY_FOLDS = 20  # more folds trigger a warning, because the number may be meant as rounds
+MANY_FOLDS = 20  # more folds trigger a warning, because users may mean a number of rounds
 FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
 
 

@@ -1,8 +1,8 @@
 """Rounding errors: which values and differences are equal, exact sums, and histogram bins.
 
 Two values of a sample are equal if they differ by at most 5e-13 times the larger value or the mean
-size of the sample's values, whichever is more. Near 0, measures such as TauAP have the rounding
-errors of the numbers that cancel. Multiplying all values by a constant changes no tie.
+size of the sample's values, whichever is more. A value of TauAP near 0 is a difference of larger
+numbers and has their rounding errors. Multiplying all values by a constant changes no tie.
 """
 
 from __future__ import annotations
