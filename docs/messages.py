@@ -72,7 +72,8 @@ def _raised(tree):
             texts = [text for text in ast.walk(node) if isinstance(text, ast.JoinedStr)]
             yield "UserWarning", texts
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func).rpartition(".")[2].replace("make_argument_error", "ValueError")
+            name = ast.unparse(node.func).rpartition(".")[2]
+            name = "ValueError" if name == "make_argument_error" else name
             if name.endswith("Error"):
                 yield name, node.args
             elif name in ("warn", "warn_user", "warn_of_input"):
