@@ -1,5 +1,6 @@
 """Query ids, group sizes and the rows of each query."""
 
+import heapq
 import numbers
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -99,6 +100,15 @@ def sort_positions(ids: np.ndarray) -> np.ndarray:
         keys = list(map(make_sort_key, keys))
     # Python sorts a list of str twice as fast as NumPy sorts an array of objects.
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+
+
+def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
+    """Return the positions of the n lowest values in ascending order; ids break ties."""
+    if ids.dtype.kind != "O":
+        return np.lexsort((ids, values))[:n]
+    keys = ids if set(map(type, ids)) == {str} else map(make_sort_key, ids)  # strings save time
+    lowest = heapq.nsmallest(n, zip(values.tolist(), keys, range(len(ids)), strict=True))
+    return np.array([i for *_, i in lowest], dtype=np.intp)
 
 
 def make_sortable(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.door import to_plain_list
-from skgraded._input.queries import make_sort_key, sort_positions
+from skgraded._input.queries import find_lowest, make_sort_key
 from skgraded.reports.evaluation import Evaluation
 from skgraded.stats.intervals import MeanEstimate
 from skgraded.stats.paired_tests import PairedSample, count_outcomes, subtract_baseline
@@ -37,7 +37,8 @@ class Tally:
 
     `counts` is a histogram of the values included in the mean. Its first row contains the bins
     from `find_bins` that are not empty, in ascending order, and its second row the number of values
-    in each bin. `worst` contains pairs (query id, values of all measures), sorted by the value of this measure.
+    in each bin. `worst` contains pairs (query id, values of all measures), sorted by the value of
+    this measure.
     """
 
     moments: Moments
@@ -129,8 +130,7 @@ def _find_worst(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[floa
     if len(lowest) > 50 * N_KEPT:  # speed only
         last = np.partition(values[lowest], N_KEPT)[N_KEPT]
         lowest = lowest[values[lowest] <= last]
-    lowest = lowest[sort_positions(ids[lowest])]
-    lowest = lowest[np.argsort(values[lowest], kind="stable")][:N_KEPT]
+    lowest = lowest[find_lowest(values[lowest], ids[lowest], N_KEPT)]
     columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
     return list(zip(to_plain_list(ids[lowest]), zip(*columns, strict=True), strict=True))
 
