@@ -56,7 +56,7 @@ from skgraded.stats.paired_tests import (
     p_values,
 )
 from skgraded.stats.power import find_detectable_effect
-from skgraded.writing.tables import Rows
+from skgraded.writing.tables import Rows, group_rows
 from skgraded.writing.text import describe_caveats
 
 if TYPE_CHECKING:
@@ -363,7 +363,7 @@ def compare_parts(
     ]
     if n_clusters is not None:
         warn_of_few_clusters(sample.estimate.n_units for sample in samples)
-    p = _test_samples(samples, list(parts.values()), settings, progress)
+    p = _test_samples(samples, keys, parts, settings, progress)
     means = [
         (
             segment,
@@ -410,7 +410,11 @@ def _arrange(names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Rows:
 
 
 def _test_samples(
-    samples: Sequence[PairedSample], parts: Sequence[Samples], settings: Settings, progress: bool
+    samples: Sequence[PairedSample],
+    keys: Rows,
+    parts: Mapping[Any, Samples],
+    settings: Settings,
+    progress: bool,
 ) -> np.ndarray:
     """Test each row; all rows of a part share the same resamples."""
     test, n_resamples, p = settings.test, settings.n_resamples, np.full(len(samples), np.nan)
@@ -419,13 +423,13 @@ def _test_samples(
     seed = int(np.random.default_rng(settings.rng).integers(2**63))
     work, is_shown = len(samples) * n_resamples, progress and draws_resamples(test)
     with show_progress(is_shown, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
-        for i, part in enumerate(parts):
-            rows = slice(i, None, len(parts))  # the part varies fastest in the order of the samples
+        for (segment,), rows in group_rows(keys, "segment").items():
+            part = parts[segment]
             if isinstance(part, Paired):
-                differences = np.array([sample.differences for sample in samples[rows]])
+                differences = np.array([samples[i].differences for i in rows])
                 p[rows] = p_values(test, differences, n_resamples, seed, advance, part.cluster)
             else:
-                p[rows] = [compute_p_of_sums(test, sample) for sample in samples[rows]]
+                p[rows] = [compute_p_of_sums(test, samples[i]) for i in rows]
     return p
 
 
