@@ -95,9 +95,8 @@ def cache_judgments(
     """
     columns: tuple[Any, ...] = (labels, group, weight)
     judgments, known = _judgments.get(id(owner), (None, ()))
-    if judgments is None or not all(
-        map(np.array_equal, known, columns)
-    ):  # two missing weights are equal
+    # Two missing weights are equal.
+    if judgments is None or not all(map(np.array_equal, known, columns)):
         if check is not None:
             check()
         grades = np.asarray(labels, dtype=np.float32)  # all libraries store 32-bit labels

@@ -226,7 +226,8 @@ def check_uncut(measures: Measures, ties: str | None = None) -> list[Ranked]:
     for measure in as_measures(measures):
         if not isinstance(measure, Ranked) or measure.k is not None:
             raise ValueError(
-                f"A curve covers all cut-offs, so {measure} must support cut-offs but must not contain one."
+                f"A curve covers all cut-offs, so {measure} must support cut-offs but must not "
+                "contain one."
             )
         uncut.append(measure if ties is None else replace(measure, ties=ties))
     return uncut

@@ -107,8 +107,8 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     if normalize_name(text) in ABSENT:
         gm_map = " The command computes gm_map with --names trec_eval." if text == "gm_map" else ""
         raise ValueError(
-            f"{text} is not a measure of skgraded. The page 'Coming from trec_eval' of the documentation "
-            f"lists alternatives.{gm_map}"
+            f"{text} is not a measure of skgraded. The page 'Coming from trec_eval' of the "
+            f"documentation lists alternatives.{gm_map}"
         )
     form = _FORM.fullmatch(_AT.sub(r"@\1", text))
     if form is None:

@@ -233,8 +233,8 @@ def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest
 def _find_requests(estimator: Estimator) -> set[str]:
     """Return the metadata among `qid` and weights that ``fit`` of an estimator should receive.
 
-    Weights are passed by default; if a request is set, it decides. Pipelines and searches pass on only
-    requested metadata.
+    Weights are passed by default; if a request is set, it decides. Pipelines and searches pass on
+    only requested metadata.
     """
     requested, accepts_weights = set(), True
     if hasattr(estimator, "get_metadata_routing"):  # CatBoost's estimators have none

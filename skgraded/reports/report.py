@@ -169,7 +169,7 @@ class Report(Table):
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
-        """Read a report of this class, or of a subclass, from JSON text or from the path of a JSON file.
+        """Read a report of this class, or of a subclass, from JSON text or a path of a JSON file.
 
         If the text is not the JSON of such a report, or if its layout has another version, a
         ValueError that names the file is raised.

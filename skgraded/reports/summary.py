@@ -181,8 +181,8 @@ def merge_in_order(parts: Iterable[R]) -> R:
 class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
-    A Summary is returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask`` and ``skgraded.spark``,
-    and by `Summary.of`. Summaries of the same queries are bitwise equal.
+    A Summary is returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask`` and
+    ``skgraded.spark``, and by `Summary.of`. Summaries of the same queries are bitwise equal.
 
     Attributes
     ----------
@@ -324,8 +324,8 @@ class Summary(Mergeable):
         """Return a quantile of the per-query values of each measure, keyed by measure name.
 
         Quantiles are computed over the queries included in the mean, as in ``numpy.quantile``; 0 is
-        the lowest value, and 1 is the highest. Weights are ignored. The error is at most 0.001 for values up
-        to 64, and at most 0.004 % of larger values, such as DCG values.
+        the lowest value, and 1 is the highest. Weights are ignored. The error is at most 0.001 for
+        values up to 64, and at most 0.004 % of larger values, such as DCG values.
         """
         q = number_validator("q", 0, 1)(q)
         return {name: tally.quantile(q) for name, tally in self.tallies.items()}

@@ -450,8 +450,8 @@ def judge_outcomes(
 
     Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``,
     the smallest number of units that gives an outcome if all else is equal, or nan if no number
-    suffices. See `Comparison.outcomes`. A standard error of 0 means that all differences of a row are
-    equal.
+    suffices. See `Comparison.outcomes`. A standard error of 0 means that all differences of a row
+    are equal.
     """
     from scipy.special import stdtrit
 
@@ -461,14 +461,7 @@ def judge_outcomes(
     is_unknown = (standard_error == 0) & (difference != 0) & (2.0 ** (1 - n_units) > error)
     reach = np.where(standard_error == 0, np.where(is_unknown, np.nan, 0.0), reach)
     low, high = difference - reach, difference + reach
-    outcome = np.select(
-        [high < -max_loss, low >= -max_loss],
-        [  # One-sided comparisons, which show whether a system loses more than a limit ---------------------
-            WORSE,
-            NOT_WORSE,
-        ],
-        UNDECIDED,
-    )
+    outcome = np.select([high < -max_loss, low >= -max_loss], [WORSE, NOT_WORSE], UNDECIDED)
     deviations = standard_error * np.sqrt(n_units)
     rows = zip(difference.tolist(), deviations.tolist(), strict=True)
     n_needed = np.array([_count_needed(*row, error, max_loss) for row in rows])

@@ -93,6 +93,11 @@ def test_the_verdict_names_up_to_three_systems(means, expected):
     assert verdict_on(of_values(*(values + mean for mean in means))) == expected
 
 
+def test_no_system_is_best_without_a_value():
+    board = sg.compare(of_values([np.nan] * 2, [np.nan] * 2), test="t").leaderboard()
+    assert not board.rows["is_best"].any()
+
+
 @pytest.mark.parametrize(
     "settings, expected",
     [
