@@ -39,7 +39,7 @@ from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_negative, accepts_unjudged
 from skgraded.reports.evaluating import evaluate_judgments, find_constants, keep_distinct_documents
 from skgraded.reports.evaluation import Evaluation, replace_fields, take_queries
-from skgraded.reports.summary import Summaries, Summary, labeled, merge_in_order
+from skgraded.reports.summary import Summaries, Summary, add_label, merge_in_order
 
 # Columns of validated tables and of Measured; each column of segments is called "by 'name'".
 GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "qid", "weight", "document", "score"
@@ -441,4 +441,4 @@ def finish(report: Merged | None, job: Job) -> Merged:
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
-    return labeled(report, job.label)
+    return add_label(report, job.label)

@@ -148,13 +148,13 @@ def list_segment_cells(segment: Any, by: str | list[str] | None) -> dict[str, An
 R = TypeVar("R", bound=Mergeable)
 
 
-def labeled(report: R, label: str | None) -> R:
+def add_label(report: R, label: str | None) -> R:
     """Return a copy whose only label is `label`; if `label` is None, return the report."""
     if label is None:
         return report
     check_kind(label, str, "label")
     segments: Any = report.segments and {
-        segment: labeled(part, label) for segment, part in report.segments.items()
+        segment: add_label(part, label) for segment, part in report.segments.items()
     }
     return replace(report, segments=segments, labels=[label])
 
@@ -240,7 +240,7 @@ class Summary(Mergeable):
             _sum_unjudged(evaluation),
             n_duplicates=evaluation.n_duplicates,
         )
-        return labeled(summary, label)
+        return add_label(summary, label)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
@@ -469,7 +469,7 @@ class Summaries(Mergeable, Samples):
             for i, j in combinations(range(len(names)), 2)
         }
         systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
-        return labeled(cls(systems, differences), label)
+        return add_label(cls(systems, differences), label)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""

@@ -20,8 +20,8 @@ from skgraded.stats.rounding import (
     count_bins,
     find_bin_centers,
     find_bins,
+    multiply_by_weights,
     sum_exactly,
-    weighted,
 )
 from skgraded.writing.json_text import read_json_id, write_json_id
 
@@ -160,7 +160,9 @@ class Differences:
         weights = None if weights is None else weights[counting]
         first_sum, second_sum = (
             sum_exactly(
-                values[counting] if weights is None else weighted(values[counting], weights)
+                values[counting]
+                if weights is None
+                else multiply_by_weights(values[counting], weights)
             )
             for values in (first, second)
         )

@@ -50,11 +50,11 @@ def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> n
     reach = np.maximum(reach, reach[known].mean())
     differences = np.where(np.abs(differences) <= reach, 0.0, differences)
     if merge:
-        differences[known] = _merged(differences[known], reach[known])
+        differences[known] = _merge_sizes(differences[known], reach[known])
     return differences
 
 
-def _merged(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
+def _merge_sizes(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
     """Replace sizes that are equal up to rounding errors by the smallest of them."""
     steps = np.diff(np.sort(np.abs(differences)))
     if not ((steps > 0) & (steps <= reach.max())).any():  # no sizes need to be merged
@@ -108,7 +108,7 @@ class Moments:
             sums: tuple[Fraction, ...] = n, first, n, first, second, second
             weights = np.ones(min(len(values), 1))
         else:
-            u = weighted(values, weights)
+            u = multiply_by_weights(values, weights)
             sums = (
                 sum_exactly(weights),
                 sum_exactly(u),
@@ -177,7 +177,7 @@ def _root(square: Fraction) -> float:
     return math.ldexp(math.sqrt(square / Fraction(4) ** half), half)
 
 
-def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def multiply_by_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the products of weights and values; a product that is too large is an error."""
     with np.errstate(over="raise"):
         return weights * values
