@@ -1,4 +1,4 @@
-"""The function `compare`: paired comparisons of systems, with tests and corrections."""
+"""Paired comparisons of systems, with significance tests and multiple-testing corrections."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ FAMILIES = ("all", "measure")  # values of `family`
 
 
 class Settings(NamedTuple):
-    """Settings of a comparison; the parameters of `compare` have the same names."""
+    """Validated settings of a comparison, named after the parameters of `compare`."""
 
     baseline: str | None = None
     test: str | None = None
     correction: str | None = None
     family: str = "all"
     level: float = 0.95
-    n_resamples: int = 0  # 0: enough; see `choose_n_resamples`
+    n_resamples: int = 0  # 0: use `choose_n_resamples`
     rng: Rng = None
 
 
@@ -142,7 +142,7 @@ def compare(
         - ``mean``, ``baseline_mean``: means over ``n_defined`` queries,
         - ``difference``: ``mean`` minus ``baseline_mean``,
         - ``ci_low``, ``ci_high``: Student's t interval for the difference (``ci_method`` "t"),
-        - ``p_value``, ``p_adjusted``: p-value before and after the correction; nan without a test,
+        - ``p_value``, ``p_adjusted``: p-values before and after the correction; nan without a test,
         - ``n_queries``: number of all queries (with `by`, of the segment),
         - ``n_defined``: number of queries with values for both systems and a positive weight,
         - ``n_clusters`` (with clusters),
@@ -232,7 +232,7 @@ def validate_settings(
     n_resamples: int | None,
     rng: Rng,
 ) -> Settings:
-    """Check the arguments of `compare`; the command calls this function before it reads files."""
+    """Validate the arguments of `compare`; the command-line tool does so before reading files."""
     choice_validator("baseline", systems, optional=True)(baseline)
     choice_validator("test", [*TESTS, "auto"], optional=True)(test)
     if test == "auto":
@@ -246,7 +246,7 @@ def validate_settings(
     if are_sums and test is not None and TESTS[test].p_of_t is None:
         raise make_argument_error(
             f"test={test!r} requires per-query values, but Summaries contain only sums: use "
-            "test='t' or none.",
+            "test='t' or no test.",
             "test",
         )
     return Settings(baseline, test, correction, family, level, int(n_resamples or 0), rng)
@@ -271,7 +271,7 @@ def _compare_evaluations(
         raise ValueError(f"test={test!r} does not support clusters: use one of {others}.")
     parts, segment = {None: paired}, None
     if by is not None:
-        # An array `by` has the query order of the first system.
+        # If `by` is an array, it is in the query order of the first system.
         ids, place = next(iter(evaluations.values())).query_ids, np.argsort(paired.first)
         segments = group_segments(ids, by, are_compared=True)
         queries = {name: np.sort(place[positions]) for name, positions in segments}
@@ -300,9 +300,9 @@ def _compare_evaluations(
 
 
 def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
-    """Warn if a system was cross-evaluated on other folds than the first system.
+    """Warn if a system was cross-evaluated on different folds than the first system.
 
-    With different folds, models are trained on different queries, which affects the differences.
+    If the folds differ, so do the training queries, which affects the per-query differences.
     """
     crossed = {
         name: evaluation
@@ -314,7 +314,7 @@ def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
     for name, fold in folds.items():
         first = next(iter(folds))
         pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
-        # The folds are equal if each fold number occurs in exactly one pair of numbers.
+        # The folds are equal if there is a one-to-one mapping between their numbers.
         if any(pairs.shape[1] != len(np.unique(numbers)) for numbers in pairs):
             warn_user(
                 f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "
@@ -334,7 +334,7 @@ def compare_parts(
 ) -> Comparison:
     """Compare the systems in each part of the queries.
 
-    The keys of `parts` are the segments, or only None if `by` is None. `fields` contains further
+    `parts` is keyed by segment; if `by` is None, the only key is None. `fields` contains additional
     fields of the Comparison.
     """
     baseline = settings.baseline
@@ -416,7 +416,7 @@ def _test_samples(
     settings: Settings,
     progress: bool,
 ) -> np.ndarray:
-    """Test each row; all rows of a part share the same resamples."""
+    """Return the p-value of each row; all rows of a part share the same resamples."""
     test, n_resamples, p = settings.test, settings.n_resamples, np.full(len(samples), np.nan)
     if test is None:
         return p
@@ -442,10 +442,10 @@ def compare_rows(
     settings: Settings,
     has_clusters: bool,
 ) -> Rows:
-    """Return the rows of a comparison; `compare` and `Comparison` describe the columns.
+    """Return the rows of a comparison; see `compare` and `Comparison` for the columns.
 
-    `sizes` contains the number of queries in each segment. `families` contains the positions of the
-    rows that one correction covers. The p-values `p` are nan without a test.
+    `sizes` contains the number of queries in each segment, and `families` contains the row indices
+    for each family of tests. The p-values `p` are nan if there is no test.
     """
     test, correction, level = settings.test, settings.correction, settings.level
     sample: Any = {

@@ -1,4 +1,4 @@
-"""The class `Comparison`: paired differences as tables, sentences and an HTML page."""
+"""The `Comparison` class: paired differences as tables, sentences and an HTML page."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ARRAYS = "per_query", "weights", "judged", "segment"  # fields
 CHECK_MAX_LOSS = number_validator("max_loss", 0)
 BETTER, WORSE = "▲", "▼"
 PAIR = ("system", "baseline")  # columns with the names of a pair
-HEADING = ("measure", "segment")  # columns with equal values in all rows below a heading
+HEADING = ("measure", "segment")  # columns that are constant across the rows below a heading
 LEADS, LEADS_BY_CHANCE, IS_UNTESTED, TRAILS = RESULTS = (  # leader against another system
     "significantly better than",
     "not significantly better than",
@@ -68,7 +68,7 @@ SECTIONS = {
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Comparison(Report):
-    """A comparison of systems over the same queries, returned by `compare`.
+    """A comparison of systems on the same queries, returned by `compare`.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Comparison(Report):
     n_clusters: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        """Return the content of `to_json` as a dict, without the package versions."""
         return {
             "kind": "Comparison",
             "version": VERSION,
@@ -166,15 +166,16 @@ class Comparison(Report):
     def differences(
         self, system: str, baseline: str, measure: str, segment: object = None
     ) -> np.ndarray:
-        """Return the per-query differences `system` minus `baseline` as an array of shape (n,).
+        """Return the per-query differences, `system` minus `baseline`, as an array of shape (n,).
 
-        The n queries have values for both systems and a positive weight. If `segment` is not None,
-        all queries belong to this segment. Comparisons of Summaries have no per-query values.
+        Only queries with values for both systems and a positive weight are included. If `segment`
+        is not None, only queries from this segment are included. Comparisons of Summaries have no
+        per-query values.
         """
         pair = [self.systems.index(name) for name in (system, baseline)]
         values = self.per_query[measure][pair]
         if self.segments is not None and segment is not None:
-            # A dict is used, because a NumPy date == a tuple returns an array.
+            # Use a dict, because comparing a NumPy date with a tuple returns an array.
             place = {name: i for i, name in enumerate(self.segments)}
             values = np.where(self.segment == place[segment], values, np.nan)
         differences = subtract_baseline(values[0], values[1], self.weights, merge=True)
@@ -183,11 +184,11 @@ class Comparison(Report):
     # Tables --------------------------------------------------------------------------------------
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
+        """Return the rows of the comparison as a pandas.DataFrame; see `compare`."""
         return _create_frame(self.rows, select_names("frame", self.rows))
 
     def outcomes(self, max_loss: float = 0.0) -> pandas.DataFrame:
-        r"""Report whether each system is worse than the baseline, for a gate before a release.
+        r"""Report whether each system is worse than the baseline, for use as a release gate.
 
         Parameters
         ----------
@@ -230,9 +231,9 @@ class Comparison(Report):
         return _create_frame(outcomes, [name for name in outcomes if name != "n_needed"])
 
     def _tabulate_outcomes(self, max_loss: float) -> Rows:
-        """Return the columns of `Comparison.outcomes`, the ``segment``, and ``n_needed``.
+        """Return the columns of `Comparison.outcomes`, plus ``segment`` and ``n_needed``.
 
-        ``n_needed`` is the number of queries that an outcome needs if all else is equal, or nan.
+        ``n_needed`` is the number of queries needed for an outcome, all else being equal, or nan.
         """
         if self.baseline is None:
             raise ValueError("outcomes requires a baseline: call compare with baseline=.")
@@ -252,7 +253,7 @@ class Comparison(Report):
         return self.leaderboard().to_frame()
 
     def leaderboard(self) -> Leaderboard:
-        """Return the means of all systems, starting with the best system by the first measure.
+        """Return the means of all systems, sorted by the first measure, best system first.
 
         Examples
         --------
@@ -336,7 +337,8 @@ class Comparison(Report):
         """Return one sentence per row.
 
         Significant differences come first. Each sentence begins with the system that has the higher
-        mean. The last sentences report different shares of judged documents and missing results.
+        mean. The last sentences describe missing values, large differences in the share of judged
+        documents, and queries without results.
         """
         missing, judged = self._list_caveats()
         return [*(sentence for _, sentence in self._describe_rows()), *missing, *judged]
@@ -385,9 +387,9 @@ class Comparison(Report):
     # Parts of tables and texts -------------------------------------------------------------------
 
     def _order_systems(self) -> dict[str, int]:
-        """Return the place of each system on the leaderboard, keyed by name.
+        """Return each system's position on the leaderboard, keyed by system name.
 
-        Systems are sorted by their means of the first measure in the first segment, then by name.
+        Systems are sorted by their mean of the first measure in the first segment, then by name.
         """
         first, *_ = group_rows(self.means, *HEADING).values()
         names, means = self.means["system"][first], self.means["mean"][first]
@@ -395,10 +397,10 @@ class Comparison(Report):
         return {name: place for place, name in enumerate(names[order].tolist())}
 
     def _rank_rows(self, *, in_text: bool = False) -> Rows:
-        """Return the rows of each measure in leaderboard order, and their ``heading``.
+        """Return the rows of each measure in leaderboard order, with a ``heading`` column.
 
-        If there is no baseline or `in_text` is true, `system` is the better system of each row. If
-        `in_text` is true, significant differences come first.
+        If there is no baseline or `in_text` is true, `system` is the better system in each row. If
+        `in_text` is true, rows with significant differences come first.
         """
         place, rows = self._order_systems(), self.rows
         group, headings = np.empty_like(rows["n_queries"]), np.empty_like(rows["measure"])
@@ -415,7 +417,7 @@ class Comparison(Report):
         return select_rows(rows, np.lexsort([*places[::-1], is_late, group]))
 
     def _describe_rows(self) -> list[tuple[dict[str, Any], str]]:
-        """Return pairs (row, sentence); significant rows of each measure come first."""
+        """Return (row, sentence) pairs; the significant rows of each measure come first."""
         level, is_tested = self.level, self.test is not None
         corrections = {name: self._describe_correction(name) for name in self.measures}
         return [
@@ -424,7 +426,7 @@ class Comparison(Report):
         ]
 
     def _describe_correction(self, measure: str) -> str:
-        """Return a phrase about the correction for a measure's tests, or "" for a single test."""
+        """Describe the correction for a measure's tests; return "" if there is only one test."""
         p_values, family = self.rows["p_value"], ""
         if self.family == "measure" and len(self.measures) > 1:
             p_values = p_values[self.rows["measure"] == measure]
@@ -437,13 +439,13 @@ class Comparison(Report):
         return f" with {words} over {n_tests} tests{family}"
 
     def _describe_procedure(self) -> str:
-        """Name the test and, for several tests, the correction and its family."""
+        """Describe the test and, if there are several tests, the correction and its family."""
         if self.test is None:
             return "no test"
         return TESTS[self.test].words + self._describe_correction(self.measures[0])
 
     def _list_caveats(self) -> tuple[list[str], list[str]]:
-        """Return sentences about missing values, and about judged and retrieved documents."""
+        """Return two lists of sentences: on missing values, and on missing judgments or results."""
         lacking = select_rows(self.means, self.means["lacks_values"])
         missing = [
             text.describe_lacking(make_heading(*key), lacking["system"][positions].tolist())
@@ -453,7 +455,7 @@ class Comparison(Report):
         return missing, text.describe_caveats(self.systems, judged, n_unanswered, self.n_queries)
 
     def _describe_size(self) -> str:
-        """Return the numbers of queries, clusters and segments as text."""
+        """Return the numbers of queries, clusters and segments as a string."""
         queries, segments = text.count_queries(self.n_queries, self.n_clusters), self.segments
         return (
             f"{queries} in {counted(len(segments), 'segment', 'segments')}" if segments else queries
@@ -461,13 +463,13 @@ class Comparison(Report):
 
 
 def _create_frame(rows: Rows, names: list[str]) -> pandas.DataFrame:
-    """Create a DataFrame from the named columns, without the segment if there are no segments."""
+    """Create a DataFrame of the named columns; omit ``segment`` if there are no segments."""
     is_hidden = {"segment": rows["segment"][0] is None}
     return tables.frame({name: rows[name].tolist() for name in names if not is_hidden.get(name)})
 
 
 def _rows_from_json(written: dict[str, Any]) -> Rows:
-    """Convert columns from JSON to arrays; in columns of numbers, None becomes nan."""
+    """Convert JSON columns to arrays; in numeric columns, None becomes nan."""
     columns = {
         name: make_object_array(cells)
         if isinstance(cells[0], str)
@@ -483,10 +485,10 @@ def _rows_from_json(written: dict[str, Any]) -> Rows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Leaderboard(Table):
-    """Table of the systems' means per measure, returned by `Comparison.leaderboard`.
+    """Table of system means for each measure, returned by `Comparison.leaderboard`.
 
     In Markdown and LaTeX, the best mean of each measure is bold, and each mean is followed by its
-    interval at the level of the comparison.
+    confidence interval at the comparison's `level`.
 
     Attributes
     ----------
@@ -519,15 +521,15 @@ class Leaderboard(Table):
 
         The pandas.DataFrame has the columns ``segment`` (with `by`), ``system``, ``measure``,
         ``mean``, ``rank_low`` (1 plus the number of significantly better systems) and ``rank_high``
-        (the number of systems minus the number of significantly worse systems). The ranks contain
-        all true ranks together with the probability `level` only after the corrections "holm" and
-        "bonferroni". They are nan with a baseline and without a test.
+        (the number of systems minus the number of significantly worse systems). These limits cover
+        all true ranks simultaneously with probability `level` only if the correction is "holm" or
+        "bonferroni". They are nan if there is a baseline or no test.
         """
         names = ["segment", "system", "measure", "mean", "rank_low", "rank_high"]
         return _create_frame(self.rows, names)
 
     def columns(self) -> list[tuple[str, list[Any]]]:
-        """Return (heading, cells) of means with marks, ranks, and shares of judged documents."""
+        """Return (heading, cells) pairs: marked means, ranks, and shares of judged documents."""
         columns: list[tuple[str, list[Any]]] = []
         for key, positions in group_rows(self.rows, *HEADING).items():
             rows = list_rows(select_rows(self.rows, positions))
@@ -561,7 +563,7 @@ class Leaderboard(Table):
 
 
 def _find_winners(pairs: Rows, place: dict[str, int]) -> np.ndarray:
-    """Return whether system i is significantly better than system j, or nan for untested pairs."""
+    """Return a matrix: whether system i is significantly better than j, or nan if untested."""
     beats = np.full((len(place), len(place)), np.nan)
     system, baseline = ([place[name] for name in pairs[key]] for key in PAIR)
     winner = np.where(pairs["has_winner"], np.sign(pairs["difference"]), 0)
@@ -571,7 +573,7 @@ def _find_winners(pairs: Rows, place: dict[str, int]) -> np.ndarray:
 
 
 def _mark_systems(beats: np.ndarray, letters: dict[str, str], baseline: str | None) -> np.ndarray:
-    """Return the marks that show the significant differences of each system."""
+    """Return the marks that indicate each system's significant differences."""
     if baseline is not None:
         i = list(letters).index(baseline)
         return np.select([beats[:, i], beats[i]], [BETTER, WORSE], "").astype(object)
@@ -580,7 +582,7 @@ def _mark_systems(beats: np.ndarray, letters: dict[str, str], baseline: str | No
 
 
 def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> dict[str, list[str]]:
-    """Group all systems except the leaders by the result of comparing them with the leaders."""
+    """Group all systems except the leaders by how they compare with the leaders."""
     trails, leads = (beats[:, is_best] == 1).any(axis=1), (beats[is_best] == 1).all(axis=0)
     is_untested = np.isnan(beats[is_best]).any(axis=0)
     result = np.select([trails, is_untested, leads], [TRAILS, IS_UNTESTED, LEADS], LEADS_BY_CHANCE)
@@ -591,7 +593,7 @@ def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> d
 
 
 def describe_outcomes(outcomes: Rows) -> list[str]:
-    """Return one line per row with the outcome and the number of queries that an outcome needs."""
+    """Return one line per row, with the outcome and the number of queries needed for an outcome."""
     lines = []
     for row in list_rows(outcomes):
         where, n = make_heading(row["measure"], row["segment"]), row["n_needed"]
@@ -607,7 +609,7 @@ def describe_outcomes(outcomes: Rows) -> list[str]:
 
 
 def _describe_comparison(comparison: Comparison) -> str:
-    """Describe the comparison and its test in the text below the title."""
+    """Return the text below the title, which describes the comparison and its test."""
     against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
     weighted = ", weighted" if comparison.is_weighted else ""
     lead = (
@@ -644,7 +646,7 @@ def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[
 
 
 def _collect_query_data(comparison: Comparison, board: Leaderboard) -> dict[str, Any] | None:
-    """Return the data for the table of queries, or None if the page has no such table."""
+    """Return the data for the query table, or None if the page has no such table."""
     if comparison.per_query is None or comparison.segments is not None:
         return None
     systems, weights = list(board.letters), comparison.weights

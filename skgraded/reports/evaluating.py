@@ -1,4 +1,4 @@
-"""Evaluation of scores with grades, and of predicted preferences with true preferences."""
+"""Evaluation of scores against grades, and of predicted against true preferences."""
 
 from __future__ import annotations
 
@@ -199,9 +199,9 @@ def evaluate(
 
 
 def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return a list of system names, and a dict of the systems' scores or columns.
+    """Return a list of system names, and a dict of the systems' scores or column names.
 
-    The only name of a single system is None. The keys of the dict name the argument in messages.
+    A single system is named None. The keys of the dict are the argument names for error messages.
     """
     if data is not None and isinstance(y_score, (list, tuple)):
         refuse_repeated(y_score, "y_score")
@@ -224,13 +224,13 @@ def read_clusters(judgments: Judgments, clusters: QueryIds, expected: str = "y_t
 def find_constants(
     judgments: Judgments, codes: np.ndarray, distinct: np.ndarray, name: str
 ) -> np.ndarray:
-    """Return the code of each query, given the code of each row and the value of each code.
+    """Return the code of each query, given the code of each row; `distinct` lists the values.
 
     Raise a ValueError if the rows of a query have different codes.
     """
     query_of_row = get_layout(judgments).query_of_row
     of_queries = np.empty(judgments.n_queries, dtype=np.intp)
-    of_queries[query_of_row[::-1]] = codes[::-1]  # the first row of each query is assigned last
+    of_queries[query_of_row[::-1]] = codes[::-1]  # assign in reverse, so that the first row wins
     differs = of_queries[query_of_row] != codes
     if differs.any():
         row = int(np.argmax(differs))
@@ -250,7 +250,7 @@ def keep_distinct_documents(
     weights: np.ndarray | None,
     duplicates: str,
 ) -> np.ndarray | None:
-    """Return the rows without repeated documents, or None if no document is repeated."""
+    """Return the positions of the distinct documents, or None if no document is repeated."""
     layout = get_layout(judgments)
     values = {"y_true": layout.grades} | {
         "y_score" if len(systems) == 1 else f"y_score {name!r}": scores
@@ -263,12 +263,12 @@ def keep_distinct_documents(
 
 
 def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None = None) -> bool:
-    """Warn if all grades are integers ≥ 1, and at least two queries have several distinct grades.
+    """Warn if all grades are integers ≥ 1 and at least two queries have several distinct grades.
 
     Return whether a warning was issued.
 
-    Grades from 1 are probably star ratings. Unjudged documents that count as irrelevant have
-    grade 0.
+    Grades that start at 1 are probably star ratings. Unjudged documents that count as irrelevant
+    have grade 0.
     """
     layout = get_layout(judgments)
     present = layout.counts > 0
@@ -294,7 +294,7 @@ def evaluate_judgments(
     n_duplicates: int = 0,
     clusters: np.ndarray | None = None,
 ) -> Evaluation:
-    """Evaluate checked scores against Judgments without warning about the grades."""
+    """Evaluate validated scores against Judgments, without warnings about the grades."""
     layout = get_layout(judgments)
     unanswered = judged = None
     if scores.min() == -np.inf:
@@ -330,7 +330,7 @@ def evaluate_judgments(
 
 
 def choose_judged(measures: list[Measure]) -> Judged:
-    """Return the measure of judged documents; k is the cut-off of the first measure, or 10."""
+    """Return the `Judged` measure with the cut-off k of the first measure, or 10 if it has none."""
     k = getattr(measures[0], "k", None)
     return Judged(k=k if isinstance(k, int) else 10)
 
@@ -341,7 +341,7 @@ def _split_by_truth(
     scores: np.ndarray,
     unjudged_documents: str | None,
 ) -> list[tuple[list[Measure], Judgments, np.ndarray]]:
-    """Return triples (measures, judgments, scores); measures that accept NaN are separate."""
+    """Return (measures, judgments, scores) triples; measures that accept NaN are kept separate."""
     if not get_layout(judgments).n_unknown or unjudged_documents is None:
         return [(measures, judgments, scores)]
     accepting = [measure for measure in measures if accepts_unjudged(measure)]
@@ -350,7 +350,7 @@ def _split_by_truth(
     filled = judgments if has_negative else replace_unjudged(judgments, "irrelevant")[0]
     for measure in others:
         if not (has_negative and accepts_negative(measure)):
-            find_undefined(measure, filled)  # an error in this call names a row of the input
+            find_undefined(measure, filled)  # errors refer to rows of the original input
     truth, rows = replace_unjudged(judgments, unjudged_documents)
     kept = scores if rows is None else np.append(scores, -np.inf)[rows]
     parts = [(accepting, judgments, scores), (others, truth, kept)]

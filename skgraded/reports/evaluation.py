@@ -1,4 +1,4 @@
-"""The classes `Evaluation` and `CrossEvaluation`, which contain per-query values of measures."""
+"""The `Evaluation` and `CrossEvaluation` classes, which contain per-query measure values."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ if TYPE_CHECKING:
 class Evaluation(Report):
     """Per-query values of measures, returned by `evaluate`.
 
-    The constructor also accepts lists and Series. The index of a pandas Series must contain the
-    query ids, in any order. An unnamed RangeIndex, or the same index as that of a Series
-    `query_ids`, means that values are in the order of `query_ids`. Means leave out queries whose
-    value is nan. A ValueError is raised if the input is invalid.
+    The constructor also accepts lists and pandas Series. The index of a Series must contain the
+    query ids, in any order, unless it is an unnamed RangeIndex or equals the index of the Series
+    `query_ids`. In these two cases, the values must be in the order of `query_ids`. Means exclude
+    queries whose value is nan. A ValueError is raised if the input is invalid.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Evaluation(Report):
 
     query_ids: np.ndarray
     per_query: dict[str, np.ndarray]
-    undefined: dict[str, np.ndarray] = None  # type: ignore[assignment]  # replaced if None
+    undefined: dict[str, np.ndarray] = None  # type: ignore[assignment]  # set by __post_init__
     _: KW_ONLY
     weights: np.ndarray | None = None
     clusters: np.ndarray | None = None
@@ -121,7 +121,7 @@ class Evaluation(Report):
         for name in undefined:
             if name not in per_query:
                 near = suggest_name(name, per_query)
-                raise ValueError(f"undefined contains {name!r}, which per_query lacks.{near}")
+                raise ValueError(f"undefined contains {name!r}, which is not in per_query.{near}")
         weights = None if self.weights is None else read_field(self.weights, "weights", *rows)
         if weights is not None and len(ids):
             row_name = partial(name_query, ids)
@@ -145,7 +145,7 @@ class Evaluation(Report):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        """Return the content of `to_json` as a dict, without the package versions."""
         return {
             "kind": type(self).__name__,
             "version": VERSION,
@@ -183,9 +183,9 @@ class Evaluation(Report):
 
     @property
     def n_defined(self) -> dict[str, int]:
-        """Number of queries with a positive weight and a value that is not nan, for each measure.
+        """Number of queries with a positive weight and a non-nan value, keyed by measure name.
 
-        An undefined query that counts as 0 or 1 is included, and also counts in `n_undefined`.
+        Undefined queries that count as 0 or 1 are included both here and in `n_undefined`.
         """
         is_counted = True if self.weights is None else self.weights > 0
         return {
@@ -217,7 +217,7 @@ class Evaluation(Report):
         n_resamples: int = 9999,
         rng: Rng = None,
     ) -> dict[str, ConfidenceInterval]:
-        r"""Return a confidence interval for the mean of each measure, over a population of queries.
+        r"""Return a confidence interval for each measure's mean over the population of queries.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class Evaluation(Report):
 
     @staticmethod
     def concat(parts: Iterable[Evaluation]) -> Evaluation:
-        """Concatenate evaluations of disjoint queries into an evaluation of all rows.
+        """Concatenate Evaluations of disjoint queries into a single Evaluation.
 
         The parts must have the same measures. Weights and clusters must each be present in
         all parts or in none.
@@ -315,8 +315,8 @@ class Evaluation(Report):
         """Return an Evaluation of per-query differences: this Evaluation minus `other`.
 
         Queries are paired by id and remain in the order of this Evaluation; the weights are kept.
-        A difference is undefined or nan if either value is. As in `compare`, values that are equal
-        up to rounding errors have the difference 0.
+        A difference is undefined or nan if either value is. As in `compare`, the difference is 0 if
+        the values are equal up to rounding errors.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class Evaluation(Report):
     # Looking closer ------------------------------------------------------------------------------
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Return the rows of `to_frame` with the lowest values, lowest first, as a DataFrame.
+        """Return the rows of `to_frame` with the lowest values, in ascending order.
 
         Undefined queries are excluded.
 
@@ -421,7 +421,7 @@ class Evaluation(Report):
         )
 
     def take(self, positions: ArrayLike) -> Self:
-        """Return an Evaluation of the queries at these positions, or of a boolean mask.
+        """Return an Evaluation of the queries selected by their positions or by a boolean mask.
 
         Parameters
         ----------
@@ -440,7 +440,7 @@ class Evaluation(Report):
         return part
 
     def _positions(self, positions: Any) -> np.ndarray:
-        """Convert positions, or a boolean mask, to an array of positions."""
+        """Convert positions or a boolean mask to an array of positions."""
         if hasattr(positions, "iloc") and positions.dtype.kind == "b":
             positions = read_field(positions, "positions", self.query_ids, dtype=bool)
         return np.arange(self.n_queries)[positions]
@@ -471,9 +471,9 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 
 def replace_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
-    """Return a copy with new values of some fields, which are not checked.
+    """Return a copy with some fields replaced; the new values are not validated.
 
-    Therefore, all weights of a subset of the queries may be 0.
+    This allows subsets of queries whose weights are all 0.
     """
     changed = copy(evaluation)
     vars(changed).update(fields)
@@ -515,7 +515,7 @@ def as_query_ids(ids: Any) -> np.ndarray:
     is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
     if len(ids) == 0:
         return ids if is_kept else np.empty(0, dtype=object)
-    # Large arrays of ascending integers, or of distinct strings, are checked faster in this way.
+    # These checks are faster for large arrays of ascending integers or of distinct strings.
     if is_kept and ids.dtype.kind in "iu" and ids.ndim == 1 and (ids[1:] > ids[:-1]).all():
         return ids
     if (
@@ -535,7 +535,7 @@ def as_query_ids(ids: Any) -> np.ndarray:
 
 
 def in_query_order(values: Any, name: str, query_ids: np.ndarray, source: Any = None) -> Any:
-    """Sort a pandas Series by the query ids in its index; return other values unchanged.
+    """Reorder a pandas Series to match the query ids; return other values unchanged.
 
     The index must contain the query ids, unless it is an unnamed RangeIndex or equals the index of
     `source`, the Series from which the query ids were read.
@@ -564,12 +564,12 @@ def read_field(
     source: Any = None,
     dtype: type = float,
 ) -> np.ndarray:
-    """Convert values to an array in the order of the queries; numbers must be finite or nan."""
+    """Convert values to an array in query order; numbers must be finite or nan."""
     values = in_query_order(values, name, query_ids, source)
     try:
         array: np.ndarray = np.asarray(replace_masked(values), dtype=dtype)
     except (TypeError, ValueError):
-        array = column(values, name)  # this call raises an error that names the row and the value
+        array = column(values, name)  # raises an error that reports the row and the value
     if array.shape != query_ids.shape:
         raise ValueError(
             f"{name} must have shape {query_ids.shape}, like query_ids; got {array.shape}."
@@ -698,7 +698,7 @@ class CrossEvaluation(Evaluation):
     estimators: list[Any] | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, which does not contain the estimators."""
+        """Return the content of `to_json` as a dict; the estimators are not included."""
         return {
             **super().to_dict(),
             "fold": write_arrays(self.fold),
@@ -730,7 +730,7 @@ class CrossEvaluation(Evaluation):
         return replace_fields(cross_evaluation, weights=evaluation.weights)
 
     def take(self, positions: ArrayLike) -> Self:
-        """Return a CrossEvaluation of the queries at these positions, or of a boolean mask."""
+        """Return a CrossEvaluation of the queries selected by positions or by a boolean mask."""
         part, rows, tests = super().take(positions), self._positions(positions), self.tests
         if tests is not None:
             new_position = np.full(len(self.query_ids), -1)
@@ -745,8 +745,8 @@ class CrossEvaluation(Evaluation):
         """Tabulate the folds, one row per fold.
 
         The columns of the pandas.DataFrame are ``fold``, ``n_queries``, the mean of each measure,
-        ``fit_time``, ``score_time`` and, if a fold failed, ``error``. These means are not
-        independent: folds share most of their training data.
+        ``fit_time``, ``score_time`` and, if a fold failed, ``error``. The means of different folds
+        are not independent, because the folds share most of their training data.
         """
         tests = self.tests or FoldValues(np.arange(self.n_queries), self.fold, self.per_query)
         weights = None if self.weights is None else self.weights[tests.query]

@@ -1,4 +1,4 @@
-"""Agreement of judges on grades and leaderboards, and means that combine people with a judge."""
+"""Agreement between judges, and means that combine human and machine judgments."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     import pandas
 
 
-MOST_GRADES = 1000  # maximum number of grades on an ordinal scale; limits time and memory
-PERSISTENCE = 0.9  # persistence of the rank-biased overlap between two leaderboards
+MOST_GRADES = 1000  # maximum number of distinct grades in ordinal statistics, to limit memory
+PERSISTENCE = 0.9  # persistence parameter p of the rank-biased overlap
 LEADERBOARDS = (
     "judge",
     "measure",
@@ -72,7 +72,7 @@ LEADERBOARDS = (
     "only_truth",
     "only_judge",
 )
-Arrays = dict[str, np.ndarray]  # keyed by the name of a judge or a system
+Arrays = dict[str, np.ndarray]  # keyed by judge name or system name
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -87,14 +87,14 @@ class JudgeComparison:
     def labels(self) -> pandas.DataFrame:
         """Tabulate how well each judge's document grades agree with the truth.
 
-        The pandas.DataFrame has one row per judge, with the columns
+        The pandas.DataFrame has one row per judge, with the following columns:
 
         - ``judge``,
-        - ``n_shared``: number of documents that both judged,
-        - ``only_truth``, ``only_judge``: numbers of documents that only one of them judged,
-        - ``exact``: share of the shared documents with equal grades,
+        - ``n_shared``: number of documents graded by both the truth and the judge,
+        - ``only_truth``, ``only_judge``: number of documents graded by only one of them,
+        - ``exact``: share of the ``n_shared`` documents that received equal grades,
         - ``kappa``, ``kappa_low``, ``kappa_high``: Cohen's κ and its interval over queries,
-        - ``kappa_weighted``: Cohen's κ weighted by the distance of the grades,
+        - ``kappa_weighted``: Cohen's κ weighted by the distance between grades,
         - ``alpha``, ``alpha_low``, ``alpha_high``: Krippendorff's α and its interval over queries,
         - ``tau_b``: Kendall's τ_b of the grades of all shared documents,
         - ``bias``: mean of the judge's grade minus the truth's grade.
@@ -104,19 +104,19 @@ class JudgeComparison:
     to_frame = labels
 
     def leaderboards(self) -> pandas.DataFrame:
-        """Tabulate the similarity between the truth's leaderboard and each judge's leaderboard.
+        """Tabulate how similar each judge's leaderboard is to the truth's leaderboard.
 
-        The pandas.DataFrame has one row per judge and measure, and is empty without `y_scores`. The
-        columns are
+        The pandas.DataFrame has one row per judge and measure; it is empty if `y_scores` is None.
+        The columns are:
 
         - ``judge``, ``measure``,
-        - ``n_systems``, ``n_queries``: numbers of systems, and of queries that both judged,
+        - ``n_systems``, ``n_queries``: number of systems, and number of queries graded by both,
         - ``tau_b``: Kendall's τ_b of the systems' means,
         - ``tau_low``, ``tau_high``: 2.5 % and 97.5 % quantiles of τ_b over resampled queries, which
           are not a confidence interval: resampling lowers τ_b between similar systems,
         - ``tau_ap``: AP correlation along the judge's leaderboard,
         - ``rbo``: extrapolated rank-biased overlap with p = 0.9,
-        - ``largest_drop``: the largest number of places that a system loses under the judge,
+        - ``largest_drop``: the largest number of ranks by which a system drops under the judge,
         - ``agree``, ``reversed``: numbers of pairs of systems that differ significantly under both
           judges, in the same direction or in opposite directions,
         - ``only_truth``, ``only_judge``: numbers of pairs that differ significantly under only one
@@ -127,9 +127,9 @@ class JudgeComparison:
     def confusion(self, judge: str) -> pandas.DataFrame:
         """Tabulate how many documents received each pair of grades.
 
-        The pandas.DataFrame has one row per grade of the truth and one column per grade of the
-        judge. An error is raised if a grade is not an integer, or if there are more than 1,000
-        different grades.
+        The rows of the pandas.DataFrame are the truth's grades, and the columns are the judge's
+        grades. An error is raised if a grade is not an integer, or if there are more than 1,000
+        distinct grades.
         """
         return self._confusions[choice_validator("judge", self._confusions)(judge)].copy()
 
@@ -302,23 +302,25 @@ def _read_rows(
     if qid is not None and group is None:
         return grades, scores, query_codes(qid, n, first)[0]
     if group is None or qid is not None:
-        raise ValueError("Pass either the query of each row as qid or the query sizes as group.")
+        raise ValueError("Pass either qid (the query of each row) or group (the query sizes).")
     sizes = read_group_sizes(group, n, first)
     return grades, scores, np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _read_named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
-    """Return the columns of a mapping or frame as a dict. At least two columns are required."""
+    """Return the columns of a mapping or DataFrame as a dict; require at least two columns."""
     is_mapping = isinstance(columns, Mapping)
     if not is_mapping and not hasattr(frame_of(columns), "to_pandas"):
         raise TypeError(
-            f"{argument} must be a mapping or frame with one column per {noun}; got "
+            f"{argument} must be a mapping or DataFrame with one column per {noun}; got "
             f"{type(columns).__name__}."
         )
     names = list(columns) if is_mapping else list_column_names(columns)
     check_names(names, argument)
     if len(set(names)) < max(len(names), 2):
-        raise ValueError(f"{argument} must contain at least two distinct names; got {names}.")
+        raise ValueError(
+            f"{argument} must have at least two columns, with distinct names; got {names}."
+        )
     return {name: columns[name] for name in names}
 
 
@@ -328,7 +330,7 @@ def _read_named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]
 def _compare_labels(
     x: np.ndarray, y: np.ndarray, query: np.ndarray, weights: str, level: float, is_ordinal: bool
 ) -> dict[str, float]:
-    """Return the statistics of `JudgeComparison.labels` for the grades of the truth and a judge."""
+    """Return the statistics in `JudgeComparison.labels`, given the truth's and a judge's grades."""
     from scipy.stats import kendalltau
 
     (kappa, kappa_interval), (alpha, alpha_interval) = measure_agreement(
@@ -350,7 +352,7 @@ def _compare_labels(
 
 
 def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -> list[str]:
-    """Return a sentence for each statistic that is nan, given the distinct shared grades."""
+    """Return a sentence for each statistic that is nan; `shared` contains the distinct grades."""
     reasons = {
         "kappa": "all shared documents have the same grade",
         "tau_b": "one side gave all shared documents the same grade",
@@ -368,9 +370,9 @@ def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -
 
 
 def _describe_scales(grades: Arrays) -> list[str]:
-    """Return a warning if the grades of a judge and of the truth seem to have different scales.
+    """Return a warning if a judge and the truth seem to use different grade scales.
 
-    The scale of a judge that gives only one grade is unknown.
+    The list is empty if a judge gives only one grade, because its scale is then unknown.
     """
     limits = {name: (np.nanmin(values), np.nanmax(values)) for name, values in grades.items()}
     (low, high), (true_low, true_high) = limits.values()
@@ -405,15 +407,15 @@ def _compare_systems(
     rule: tuple[list[Measure], str],
     settings: dict[str, Any],
 ) -> dict[str, tuple[Comparison, Comparison]]:
-    """Compare the systems with the truth's grades, and again with the grades of each judge.
+    """Compare the systems under the truth's grades and under each judge's grades.
 
-    Both comparisons use only queries that have grades from the judge and in the truth.
+    Both comparisons use only queries with grades from both the truth and the judge.
     """
     measures, unjudged = rule
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}
     boards = {}
 
-    @cache  # several judges may have the same queries in common with the truth
+    @cache  # several judges may share the same queries with the truth
     def compare_under(name: str, are_shared: bytes) -> Comparison:
         is_row = np.frombuffer(are_shared, dtype=bool)[query]
         judgments = Judgments(grades[name][is_row], qid=query[is_row])
@@ -432,7 +434,7 @@ def _compare_systems(
 def _compare_boards(
     truth: Comparison, judge: Comparison, measure: str, n_resamples: int, seed: int
 ) -> dict[str, Any]:
-    """Return how similar two leaderboards are, and the numbers of significant pairs."""
+    """Return the similarity of two leaderboards, and the numbers of significant pairs."""
     values = truth.per_query[measure], judge.per_query[measure]
     means = [
         np.array([np.nan if np.isnan(row).all() else np.nanmean(row) for row in of_systems])
@@ -464,8 +466,8 @@ def _compare_boards(
 
 # Prediction-powered means ------------------------------------------------------------------------
 
-FEW_VALUES = 5  # with fewer distinct human values, variances are often too low
-FEW_QUERIES = 20  # with fewer human-judged queries, intervals often miss the mean
+FEW_VALUES = 5  # with fewer distinct human values, variance estimates are often too low
+FEW_QUERIES = 20  # with fewer human-judged queries, intervals often fail to cover the mean
 
 
 @dataclass(frozen=True, repr=False)
@@ -491,14 +493,14 @@ class PredictionPowered:
     def summary(self) -> pandas.DataFrame:
         """Tabulate the means, one row per measure.
 
-        The pandas.DataFrame has the columns
+        The pandas.DataFrame has the following columns:
 
         - ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-        - ``n_human``, ``n_judge``: number of queries with human judgments, and of further queries,
+        - ``n_human``, ``n_judge``: number of human-judged queries, and number of other queries,
         - ``weight``: λ, the weight of the judge, from 0 to 1,
-        - ``human_mean``: mean over the human judgments alone,
-        - ``judge_mean``: mean over the judge's values of all queries,
-        - ``worth``: number of human-judged queries that alone would give an equally small error.
+        - ``human_mean``: mean of the human values alone,
+        - ``judge_mean``: mean of the judge's values over all queries,
+        - ``worth``: number of human-judged queries that alone would give the same standard error.
         """
         intervals = self.confidence_interval()
         return tables.frame(
@@ -613,8 +615,8 @@ def plan_judgments(
 
         - ``measure``, ``half_width``,
         - ``n_human_alone``, ``n_human_with_judge``: number of human-judged queries required without
-          and with the judge; nan, with a UserWarning, if human judgments of all queries of
-          `pilot_judge` would still give a wider interval than `half_width`,
+          and with the judge; nan, with a UserWarning, if the interval would be too wide even if
+          people judged all queries in `pilot_judge`,
         - ``n_queries``: number of queries in `pilot_judge`.
 
     Examples
@@ -657,15 +659,15 @@ def plan_judgments(
 def _samples(
     evaluations: dict[str, Evaluation],
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the human values, and the judge's values for the same queries and for other queries.
+    """Return the human values, and the judge's values for the same and for the other queries.
 
-    `evaluations` contains the Evaluations of people and of the judge, keyed by argument name.
+    `evaluations` contains the human and the judge's Evaluation, keyed by argument name.
     """
     for name, evaluation in evaluations.items():
         check_kind(evaluation, Evaluation, name)
         pairing.refuse_clusters(evaluation, "The combination of human and judge grades")
         if np.isnan(list(evaluation.per_query.values())).any():
-            raise ValueError(f"{name} contains the value nan: use measures with undefined=0.0.")
+            raise ValueError(f"{name} contains nan: use measures with undefined=0.0.")
         weights = evaluation.weights
         if weights is not None and np.ptp(weights) > ROUNDING * weights.max():
             raise ValueError(f"{name} has unequal weights: evaluate without sample_weight.")

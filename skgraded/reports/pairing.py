@@ -26,10 +26,10 @@ FEWEST_CLUSTERS = 15
 
 
 class Samples(ABC):
-    """Base class for per-query values, or exact sums, from which `compare` computes differences."""
+    """Base class for the data that `compare` uses: per-query values or exact sums."""
 
     _summarize_pair: Callable[[str, str, str], PairedSample]
-    # Returns tuples (system, mean, estimated mean, whether the system lacks values).
+    # Returns a tuple (system, mean, mean estimate, lacks_values) for each system.
     _estimate_means: Callable[[str], list[tuple[str, float, Any, bool]]]
 
     @property
@@ -40,14 +40,14 @@ class Samples(ABC):
 
 @dataclass(frozen=True)
 class Paired(Samples):
-    """The values of several systems, with queries in the same order for all systems."""
+    """Per-query values of several systems, with the queries in the same order."""
 
     systems: list[str]
     query_ids: np.ndarray
     per_query: dict[str, np.ndarray]  # arrays of shape (n_systems, n_queries), keyed by measure
     undefined: dict[str, np.ndarray]  # boolean arrays of the same shape
     weights: np.ndarray | None
-    cluster: np.ndarray | None  # number of each query's cluster
+    cluster: np.ndarray | None  # integer code of each query's cluster
     first: np.ndarray  # positions of the queries in the first system
 
     def take(self, queries: np.ndarray) -> Self:
@@ -75,7 +75,7 @@ class Paired(Samples):
         return summarize_pair(values, baseline_values, are_undefined, self.weights, self.cluster)
 
     def _estimate_means(self, measure: str) -> list[tuple[str, float, MeanEstimate, bool]]:
-        """Return tuples (system, mean, estimated mean, whether the system lacks values)."""
+        """Return a tuple (system, mean, mean estimate, lacks_values) for each system."""
         values, weights = self.per_query[measure], self.weights
         counts = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
         lacks_values = (counts.any(axis=0) & ~counts).any(axis=1)
@@ -85,9 +85,9 @@ class Paired(Samples):
 
 
 def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
-    """Arrange queries in the same order for all systems; raise a ValueError if queries differ.
+    """Align the queries of all systems; raise a ValueError if the queries differ.
 
-    Queries keep an order that is the same in all systems. Otherwise, queries are sorted by id, so
+    If all systems have the same query order, it is kept. Otherwise, queries are sorted by id, so
     that random draws do not depend on the order of the systems.
     """
     positions = find_positions_in(evaluations)
@@ -133,13 +133,14 @@ def find_positions_in(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
 def refuse_missing(
     name: str, known: Mapping[Any, Any], other_name: str, queries: Collection[Any]
 ) -> None:
-    """Raise a ValueError if an Evaluation lacks a query of the other Evaluation."""
+    """Raise a ValueError if one Evaluation lacks a query that the other contains."""
     missing = [query for query in queries if query not in known]
     if missing:
         raise ValueError(
             f"{name!r} has no values for {len(missing)} of the {len(queries)} queries of "
-            f"{other_name!r}, such as {missing[0]!r}; {name!r} has values for {next(iter(known))!r}. "
-            "Evaluate both systems on the same queries, with ids of the same type."
+            f"{other_name!r}, such as {missing[0]!r}; {name!r} contains queries such as "
+            f"{next(iter(known))!r}. Evaluate both systems on the same queries, with ids of the same "
+            "type."
         )
 
 
@@ -158,10 +159,10 @@ def check_common_measures(evaluations: Mapping[str, Any]) -> list[str]:
 def _find_common(
     evaluations: Mapping[str, Evaluation], positions: Mapping[str, np.ndarray], field: str
 ) -> np.ndarray | None:
-    """Return the weights or clusters of all systems, in the query order of the first system.
+    """Return the weights or clusters shared by all systems, in the first system's query order.
 
-    The result is None if no system has weights or clusters. A system without weights has the weight
-    1. Raise a ValueError if the systems differ.
+    The result is None if no system has weights or clusters. Missing weights are treated as 1. A
+    ValueError is raised if the systems differ.
     """
     arrays = {name: getattr(evaluation, field) for name, evaluation in evaluations.items()}
     if all(values is None for values in arrays.values()):
@@ -185,13 +186,13 @@ def _find_common(
 
 
 def number_clusters(evaluation: Evaluation) -> np.ndarray | None:
-    """Return the number of each query's cluster, or None without clusters."""
+    """Return the integer code of each query's cluster, or None if there are no clusters."""
     clusters = evaluation.clusters
     return None if clusters is None else query_codes(clusters, name="clusters")[0]
 
 
 def count_clusters(evaluation: Evaluation) -> dict[str, int] | None:
-    """Count the clusters that contain a value of each measure with a positive weight."""
+    """For each measure, count the clusters that have a value with a positive weight."""
     cluster, weights = number_clusters(evaluation), evaluation.weights
     if cluster is None:
         return None
@@ -203,16 +204,16 @@ def count_clusters(evaluation: Evaluation) -> dict[str, int] | None:
 
 
 def refuse_clusters(evaluation: Evaluation, use: str) -> None:
-    """Raise a ValueError if an Evaluation has clusters that a computation would ignore."""
+    """Raise a ValueError if an Evaluation has clusters, which `use` does not support."""
     if evaluation.clusters is not None:
         raise ValueError(
-            f"{use} does not support clusters, and its intervals would be too narrow: evaluate "
+            f"{use} does not support clusters: its intervals would be too narrow. Evaluate "
             "without clusters, or use Evaluation.confidence_interval and compare."
         )
 
 
 def warn_of_few_clusters(n_clusters: Iterable[int]) -> None:
-    """Warn if a mean or a difference has too few clusters for reliable intervals and tests."""
+    """Warn if there are too few clusters for reliable intervals and tests."""
     if (n := min(n_clusters)) < FEWEST_CLUSTERS:
         warn_user(
             f"Only {counted(n, 'cluster has', 'clusters have')} a value: with fewer than "
@@ -232,7 +233,7 @@ def refuse_unequal(weights: np.ndarray | None, advice: str) -> None:
 def are_unequal(weights: np.ndarray | None) -> bool:
     """Return whether at least two queries have different positive weights.
 
-    Rounding errors are ignored. They occur if row weights are divided by the mean weight of
+    Rounding errors are ignored, such as those from dividing row weights by the mean weight of
     each query.
     """
     positive = np.empty(0) if weights is None else weights[weights > 0]

@@ -1,4 +1,4 @@
-"""Comparisons between Summaries of different queries, for two periods or many days."""
+"""Comparisons of Summaries of different queries, from two periods or from many days."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def compare_periods(
     correction: str | None = "holm",
     level: float = 0.95,
 ) -> pandas.DataFrame:
-    """Compare the means of two Summaries of different queries, such as two days.
+    """Compare the means of two Summaries of different queries, for example from two days.
 
     The queries of the two periods are treated as independent samples.
 
@@ -186,8 +186,8 @@ def trend(
 ) -> pandas.DataFrame:
     r"""Tabulate the means of labeled Summaries, with control limits computed from earlier days.
 
-    A mean outside the limits differs from the days before by more than the usual variation between
-    days. Limits of a day do not change when later days are added.
+    A mean outside the limits differs from the means of earlier days by more than the usual
+    day-to-day variation. The limits of a day do not change when later days are added.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def trend(
 
         - ``system`` (for `Summaries`), ``label``, ``measure``,
         - ``mean``, ``ci_low``, ``ci_high``, ``n_queries``, ``n_defined``: as in `Summary.summary`,
-        - ``center``: mean of the earlier labels or, with `season`, of the earlier labels at the
+        - ``center``: mean over the earlier labels or, with `season`, over the earlier labels at the
           same position in the season,
         - ``lower``, ``upper``: limits of the chart,
         - ``is_outside``: whether ``mean`` is outside the limits,
@@ -327,9 +327,9 @@ def _chart(
 def _compare_with_limits(
     prefix: str, values: np.ndarray, limits: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return columns with the limits, and with whether a value is outside of them.
+    """Return the limits, and whether each value is outside them, as columns keyed by name.
 
-    Values that exceed a limit only by rounding errors are inside.
+    Values that exceed a limit only because of rounding errors count as inside.
     """
     _, lower, upper = limits.T
     is_within = (lower <= values) & (values <= upper) | np.isnan(lower + values)

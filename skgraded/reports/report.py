@@ -56,7 +56,7 @@ def tabulate_measures(
 
 
 def describe_means(report: Evaluation | Summary) -> str:
-    """Return the means of an Evaluation or a Summary, and a note if many queries are undefined."""
+    """Return the means as text, with a note if many queries are undefined."""
     notes = list_values(report.mean()), note_undefined(report.n_undefined, report.n_queries)
     return "; ".join(filter(None, notes))
 
@@ -151,10 +151,10 @@ class Report(Table):
         return all(have_equal_content(getattr(self, name), getattr(other, name)) for name in names)
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
-        """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".
+        """Write the table from `to_frame` as CSV with full precision; nan is written as "nan".
 
-        If `path` is None, the text is returned. A spreadsheet can read names and query ids that
-        begin with ``=``, ``+``, ``-`` or ``@`` as formulas: import these columns as text.
+        If `path` is None, the text is returned. Spreadsheet programs may interpret names and query
+        ids that begin with ``=``, ``+``, ``-`` or ``@`` as formulas; import these columns as text.
         """
         return tables.csv(self.to_frame(), path)
 
@@ -169,10 +169,10 @@ class Report(Table):
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
-        """Read a report of this class, or of a subclass, from JSON text or a path of a JSON file.
+        """Read a report of this class or of a subclass from JSON text or the path of a JSON file.
 
-        If the text is not the JSON of such a report, or if its layout has another version, a
-        ValueError that names the file is raised.
+        A ValueError that names the file is raised if the text is not the JSON of such a report, or
+        if it was written in a different format version.
 
         Examples
         --------
@@ -187,15 +187,15 @@ class Report(Table):
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write the report as a self-contained HTML page.
 
-        If `path` is None, the page is returned as a string. The default title is the kind of
-        report. An ImportError is raised if Jinja2 is not installed.
+        If `path` is None, the page is returned as a string. By default, the title names the
+        type of report. An ImportError is raised if Jinja2 is not installed.
         """
         with needs("An HTML page", "jinja2"):
             import jinja2  # noqa: F401
         return return_or_write(self._page(title), path)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
-        """Return the text and the table that a notebook shows."""
+        """Return the text and the table to display in a notebook."""
         return repr(self), self.summary()
 
     def _repr_html_(self) -> str:
@@ -242,11 +242,11 @@ def render_evaluation(
     n_queries: int,
     is_weighted: bool,
 ) -> str:
-    """Render the page of an Evaluation or a Summary as HTML.
+    """Render an Evaluation or a Summary as an HTML page.
 
-    The frames have one row per measure ("summary"), or per segment and measure ("segments"). For a
-    Summary, `queries` contains only the queries with the lowest values among all `n_queries`
-    queries.
+    `frames` contains a table with one row per measure ("summary"), and optionally a table with one
+    row per segment and measure ("segments"). For a Summary, `queries` contains only the
+    lowest-scoring of all `n_queries` queries.
     """
     is_sample = queries.n_queries < n_queries
     return render(
@@ -269,7 +269,7 @@ def render_evaluation(
 def _describe_evaluation(
     summary: pandas.DataFrame, queries: Evaluation, n_queries: int, is_weighted: bool
 ) -> str:
-    """Return the numbers of queries and measures as text."""
+    """Return the text below the title, which contains the numbers of queries and measures."""
     judged = {
         name: mean_over_queries(shares, queries.weights)
         for name, shares in (queries.judged or {}).items()
@@ -289,7 +289,7 @@ def _describe_evaluation(
 
 
 def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
-    """Return the data for the script that draws the table of queries."""
+    """Return the data for the script that renders the query table."""
     first, columns = next(iter(queries.per_query.values())), []
     kept = np.sort(np.argsort(first, kind="stable")[:MAX_QUERIES])
     for name, values in queries.per_query.items():

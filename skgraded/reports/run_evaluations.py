@@ -52,7 +52,7 @@ def evaluate_runs(
     names: Literal["trec_eval"] | None = None,
     threshold: float | None = None,
 ) -> dict[str, Evaluation]:
-    """Evaluate runs with the same judgments, over the same queries.
+    """Evaluate runs on the same queries, with the same judgments.
 
     Parameters
     ----------
@@ -148,10 +148,11 @@ def evaluate_each_run(
     unjudged_documents: str,
     identical_ids: str,
 ) -> tuple[dict[str, Evaluation], str]:
-    """Evaluate runs one by one; return Evaluations, and a note on missing and unjudged queries.
+    """Evaluate runs one at a time; also return a note on missing and unjudged queries.
 
-    With missing="skip", each run is evaluated on its own queries. With "raise", a judged query that
-    is missing from a run is an error. In the note, `fate` says what happens to missing queries.
+    With missing="skip", each run is evaluated only on queries that it contains. With "raise", an
+    error is raised if a judged query is missing from a run. In the note, `fate` describes what
+    happens to missing queries.
     """
     index = JudgmentIndex(judgments)
     evaluations, notes, is_warned = {}, [], False
@@ -197,7 +198,7 @@ def evaluate_each_run(
 
 
 def make_truth(joined: Joined, judgments: Entries) -> Judgments:
-    """Return the grades of the rows of a run that was joined with judgments."""
+    """Create Judgments with the grades of a run that was joined with qrels."""
     is_measured = joined.sizes > 0
     starts = np.append(0, np.cumsum(joined.sizes[is_measured]))
     query_ids = judgments.query_ids[is_measured]
@@ -205,7 +206,7 @@ def make_truth(joined: Joined, judgments: Entries) -> Judgments:
 
 
 def _name_runs(runs: Any) -> Mapping[str, Any]:
-    """Return the runs keyed by name, given a mapping, a list of runs, or one run."""
+    """Convert a mapping, a list of runs, or a single run to a mapping keyed by run name."""
     if isinstance(runs, (Mapping, list, tuple)) and not runs:
         raise TypeError(f"runs must not be empty; got an empty {type(runs).__name__}.")
     if isinstance(runs, Mapping) and all(map(is_run, runs.values())):
@@ -225,18 +226,18 @@ def _name_runs(runs: Any) -> Mapping[str, Any]:
 
 
 def _load_run(name: str, source: Any, allow_empty: bool) -> Entries:
-    """Read a run from a file, or convert a run in memory; errors name the file or the run."""
+    """Read a run from a file or from memory; error messages contain the name of the file or run."""
     if isinstance(source, (str, os.PathLike)):
         return read_run_table(source, allow_empty=allow_empty)
     return read_entries(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
 
 
 def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:
-    """Take the queries that all Evaluations contain; warn if their queries differ."""
+    """Keep only the queries common to all Evaluations; warn if the queries differ."""
     ids = {name: to_plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
     common = set.intersection(*map(set, ids.values()))
     if not common:
-        raise ValueError("The runs have no judged query in common: pass missing='count'.")
+        raise ValueError("The runs have no judged queries in common: pass missing='count'.")
     n_all = len(set().union(*ids.values()))
     if len(common) < n_all:
         warn_user(

@@ -1,4 +1,4 @@
-"""The classes `Summary` and `Summaries`, whose size does not depend on the number of queries."""
+"""The `Summary` and `Summaries` classes, whose size is independent of the number of queries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # Segments and labels -----------------------------------------------------------------------------
 
-PLAIN = "by", "labels", "n_duplicates"  # fields that JSON contains unchanged
+PLAIN = "by", "labels", "n_duplicates"  # fields stored unchanged in JSON
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,11 +62,11 @@ class Mergeable(Report):
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
-        """Merge reports into one that is bitwise equal to a report on all queries at once.
+        """Merge reports; the result is bitwise equal to a single report on all queries.
 
-        The caller must ensure that no two parts share a query, because a Summary does not contain
-        its queries. A ValueError is raised if settings of the parts differ, or if two parts share a
-        label.
+        The caller must ensure that no two parts share a query, because a Summary does not store all
+        its query ids. A ValueError is raised if the parts have different settings, or if two parts
+        share a label.
         """
         parts = list(parts)
         if not parts:
@@ -75,20 +75,19 @@ class Mergeable(Report):
         return merge_in_order(parts)
 
     def summary(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Tabulate means and intervals with the confidence level `level`.
+        """Tabulate means and their intervals at confidence level `level`.
 
-        The pandas.DataFrame has one row per measure and, if there are several, per system and
-        segment. The columns are ``system`` (for Summaries) and all columns of
-        `Evaluation.summary`. If `by` is a list of names, columns of these names replace
-        ``segment``.
+        The pandas.DataFrame has one row per measure and, where applicable, per system and segment.
+        The columns are ``system`` (for Summaries) and all columns of `Evaluation.summary`. If `by`
+        is a list of names, columns with these names replace ``segment``.
         """
         return tables.frame(self._rows(level))
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Return the table of `summary`, with the column ``label`` if there are labels.
+        """Return the table from `summary`, with a ``label`` column if there are labels.
 
-        With `by`, the first rows describe all queries, and their segment is None. The label of
-        merged parts contains the first and the last label, as in "Monday to Friday".
+        With `by`, the first rows describe all queries, and their segment is None. The label of a
+        merged report consists of the first and the last label, as in "Monday to Friday".
         """
         rows = self._rows(level)
         names = list(rows[0])
@@ -101,15 +100,13 @@ class Mergeable(Report):
         return tables.frame(({"label": [label] * len(rows)} if label else {}) | columns)
 
     def _shown(self) -> pandas.DataFrame:
-        """Return the table of `to_frame`, with "" instead of None in the rows for all queries."""
+        """Return the table from `to_frame`, with "" instead of None in the rows for all queries."""
         return self.to_frame().fillna(dict.fromkeys(list_segment_names(self.by), ""))
 
     def _check_by(self, by: Any, name: str) -> None:
-        """Raise a ValueError unless `by` names the columns with which this report was evaluated."""
+        """Raise a ValueError unless `by` equals the attribute `by` of this report."""
         if not isinstance(by, (str, list)) or by != self.by:
-            raise ValueError(
-                f"by must be the column of segments of {name}, {self.by!r}; got {by!r}."
-            )
+            raise ValueError(f"by must be the segment column of {name}, {self.by!r}; got {by!r}.")
 
     def _parts_to_dict(self) -> dict[str, Any]:
         """Return the fields of this class for `to_dict`."""
@@ -125,7 +122,7 @@ class Mergeable(Report):
 
     @classmethod
     def _parts_from_dict(cls, written: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments of the constructor, read from the result of `_parts_to_dict`."""
+        """Return constructor arguments from the result of `_parts_to_dict`."""
         segments = written["segments"]
         return {name: written[name] for name in PLAIN} | {
             "segments": None
@@ -135,12 +132,12 @@ class Mergeable(Report):
 
 
 def list_segment_names(by: str | list[str] | None) -> list[str]:
-    """Return the names of the columns that contain the segment in a table."""
+    """Return the names of the segment columns of a table."""
     return ["segment"] if isinstance(by, str) else by or []
 
 
 def list_segment_cells(segment: Any, by: str | list[str] | None) -> dict[str, Any]:
-    """Return the cells that contain the segment of a table row: one cell for each name in `by`."""
+    """Return the segment cells of a table row, keyed by column name."""
     values = segment if isinstance(by, list) else [segment] if by else []
     return dict(zip(list_segment_names(by), values, strict=True))
 
@@ -149,7 +146,7 @@ R = TypeVar("R", bound=Mergeable)
 
 
 def add_label(report: R, label: str | None) -> R:
-    """Return a copy whose only label is `label`; if `label` is None, return the report."""
+    """Return a copy whose only label is `label`; if `label` is None, return it unchanged."""
     if label is None:
         return report
     check_kind(label, str, "label")
@@ -160,7 +157,7 @@ def add_label(report: R, label: str | None) -> R:
 
 
 def merge_fields(first: R, second: R) -> dict[str, Any]:
-    """Return the fields of `Mergeable` for the report that results from merging two reports."""
+    """Merge the fields that two reports inherit from `Mergeable`; return them as a dict."""
     segments: Any = first.segments and dict(first.segments)
     for name, part in (second.segments or {}).items():
         segments[name] = segments[name]._merged_with(part) if name in segments else part
@@ -170,7 +167,7 @@ def merge_fields(first: R, second: R) -> dict[str, Any]:
 
 
 def merge_in_order(parts: Iterable[R]) -> R:
-    """Merge parts of one evaluation, which have disjoint queries and the same settings."""
+    """Merge parts of one evaluation that have disjoint queries and the same settings."""
     return reduce(lambda whole, part: whole._merged_with(part), parts)
 
 
@@ -228,7 +225,7 @@ class Summary(Mergeable):
 
     @classmethod
     def of(cls, evaluation: Evaluation, *, label: str | None = None) -> Summary:
-        """Summarize an Evaluation; `label` names the part, such as a day."""
+        """Summarize an Evaluation; the optional `label` identifies it, for example by day."""
         check_kind(evaluation, Evaluation, "evaluation")
         refuse_clusters(evaluation, "Summary.of")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
@@ -243,7 +240,7 @@ class Summary(Mergeable):
         return add_label(summary, label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        """Return the content of `to_json` as a dict, without the package versions."""
         return {
             "kind": "Summary",
             "version": VERSION,
@@ -284,10 +281,10 @@ class Summary(Mergeable):
 
     @property
     def judged(self) -> float:
-        """Mean share of judged documents among the first k of each query, without weights.
+        """Unweighted mean share of judged documents among the first k of each query.
 
         As in `Evaluation`, k is the cut-off of the first measure, or 10. A query without retrieved
-        documents has the share 1.
+        documents has a share of 1.
         """
         return 1 - float(self.unjudged / self.n_queries) if self.n_queries else math.nan
 
@@ -298,7 +295,7 @@ class Summary(Mergeable):
 
     @property
     def n_defined(self) -> dict[str, int]:
-        """Number of queries in the mean of each measure; see `Evaluation.n_defined`."""
+        """Number of queries included in the mean of each measure; see `Evaluation.n_defined`."""
         return {name: tally.moments.n for name, tally in self.tallies.items()}
 
     @property
@@ -313,7 +310,7 @@ class Summary(Mergeable):
     def confidence_interval(self, level: float = 0.95) -> dict[str, ConfidenceInterval]:
         """Return Student's t interval for each mean; `level` is between 0 and 1.
 
-        The result equals `Evaluation.confidence_interval` for these queries.
+        The intervals equal those from `Evaluation.confidence_interval` for the same queries.
         """
         level = CHECK_LEVEL(level)
         return {
@@ -323,9 +320,9 @@ class Summary(Mergeable):
     def quantile(self, q: float) -> dict[str, float]:
         """Return a quantile of the per-query values of each measure, keyed by measure name.
 
-        Quantiles are computed over the queries included in the mean, as in ``numpy.quantile``; 0 is
-        the lowest value, and 1 is the highest. Weights are ignored. The error is at most 0.001 for
-        values up to 64, and at most 0.004 % of larger values, such as DCG values.
+        Quantiles are computed as in ``numpy.quantile``, over the queries included in the mean. For
+        q=0, the lowest value is returned, and for q=1, the highest. Weights are ignored. The error
+        is at most 0.001 for values up to 64, and at most 0.004 % of larger values, such as DCG.
         """
         q = number_validator("q", 0, 1)(q)
         return {name: tally.quantile(q) for name, tally in self.tallies.items()}
@@ -333,9 +330,9 @@ class Summary(Mergeable):
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Return the queries with the lowest values, in ascending order; see `Evaluation.worst`.
 
-        For each measure, a Summary stores 20 queries; a ValueError is raised if `n` is larger and
-        more queries have a value. Queries with equal values are sorted by id. The queries are
-        distinct, even if a query is in several merged parts.
+        A Summary stores 20 queries per measure; a ValueError is raised if `n` is larger and more
+        queries have a value. Queries with equal values are sorted by id. Each query appears only
+        once, even if it is in several merged parts.
         """
         tally = self.tallies[choose_evaluated_name(measure, self.measures)]
         n, n_stored = check_whole_number(n, "n", 1), len(tally.worst)
@@ -350,7 +347,7 @@ class Summary(Mergeable):
     def _columns(
         self, rows: Mapping[Any, tuple[float | None, ...]]
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Convert a dict of per-query rows to an array of ids and arrays keyed by measure."""
+        """Convert a dict of per-query rows to an array of ids and arrays keyed by measure name."""
         values = np.array(list(rows.values()), dtype=float).reshape(len(rows), len(self.tallies))
         return make_object_array(list(rows)), {
             name: values[:, i] for i, name in enumerate(self.tallies)
@@ -386,7 +383,7 @@ class Summary(Mergeable):
 
 
 def _sum_unjudged(evaluation: Evaluation) -> Fraction:
-    """Return the sum of the queries' shares of unjudged documents among the first k documents."""
+    """Sum each query's share of unjudged documents among the first k, over all queries."""
     if evaluation.judged is None:
         return Fraction(0)
     shares = 1 - next(iter(evaluation.judged.values()))
@@ -402,9 +399,9 @@ def _sum_unjudged(evaluation: Evaluation) -> Fraction:
 class Summaries(Mergeable, Samples):
     """Summaries of several systems on the same queries, and of their pairwise differences.
 
-    Summaries are returned by `Summaries.of`. If `y_score` names several columns, functions that
-    otherwise return a `Summary` return Summaries. ``summaries["bm25"]`` is the Summary of a system.
-    `compare` accepts Summaries and Evaluations.
+    Summaries are returned by `Summaries.of` and, if `y_score` is a list of columns, by all
+    functions that otherwise return a `Summary`. ``summaries["bm25"]`` is the Summary of one system.
+    Summaries can be passed to `compare`.
 
     Attributes
     ----------
@@ -442,7 +439,7 @@ class Summaries(Mergeable, Samples):
         return iter(self.systems)
 
     def _add_segments(self, name: str) -> Summary:
-        """Return the Summary of a system with its segments, and with the labels of all systems."""
+        """Return the Summary of a system, with its segments and the shared labels."""
         segments = (
             None
             if self.segments is None
@@ -472,7 +469,7 @@ class Summaries(Mergeable, Samples):
         return add_label(cls(systems, differences), label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        """Return the content of `to_json` as a dict, without the package versions."""
         systems = {name: drop_segments(summary).to_dict() for name, summary in self.systems.items()}
         return {
             "kind": "Summaries",
@@ -540,7 +537,7 @@ class Summaries(Mergeable, Samples):
         ]
 
     def _compare(self, settings: Settings, by: Any = None) -> Comparison:
-        """Compare the systems, overall or within each segment, with settings that are valid."""
+        """Compare the systems with validated settings, overall or within each segment."""
         parts: dict[Any, Summaries] = {None: self}
         if by is not None:
             self._check_by(by, "the Summaries")
@@ -573,7 +570,7 @@ class Summaries(Mergeable, Samples):
         return (-self.differences[system, baseline][measure]).sample()
 
     def _estimate_means(self, measure: str) -> list[tuple[str, float, Moments, bool]]:
-        """Return the name, mean and moments of each system, and whether it lacks values."""
+        """Return the name, mean and moments of each system, and whether it has missing values."""
         moments = {name: part.tallies[measure].moments for name, part in self.systems.items()}
         is_lacking = dict.fromkeys(moments, False)
         for pair, differences in self.differences.items():
@@ -596,26 +593,26 @@ class Summaries(Mergeable, Samples):
 
 
 def list_systems(report: Any) -> dict[Any, Summary]:
-    """Return the Summary of each system; the only key for a single Summary is None."""
+    """Return the Summaries keyed by system; for a single Summary, the only key is None."""
     return {None: report} if isinstance(report, Summary) else report.systems
 
 
 def check_summaries(reports: Mapping[str, Any], are_merged: bool = False) -> None:
-    """Raise an error unless reports, keyed by name, have the same settings and different labels.
+    """Raise an error unless the reports have the same settings and distinct labels.
 
-    Reports that are merged must have the same `by`, and either all or none must have weights. In
-    comparisons of periods, equal weights are treated like no weights.
+    Reports to be merged must have the same `by`, and either all or none must have weights. In
+    comparisons of periods, equal weights are treated as no weights.
     """
     name_of_label: dict[str, str] = {}
     for name, report in reports.items():
         if not isinstance(report, Mergeable):
             kind = type(report).__name__
-            raise TypeError(f"{name} must be a Summary; got {kind}. Pass Summary.of(…).")
+            raise TypeError(f"{name} must be a Summary; got {kind}. Pass Summary.of(evaluation).")
         for label in report.labels:
             if label in name_of_label:
                 raise ValueError(
                     f"{name_of_label[label]} and {name} both have the label {label!r}: pass "
-                    "Summaries of different queries, each only once."
+                    "each Summary only once, and only Summaries of different queries."
                 )
             name_of_label[label] = name
     parts = {name: [*list_systems(report).values()][0] for name, report in reports.items()}
@@ -654,5 +651,5 @@ def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:
 
 
 def drop_segments(summary: R) -> R:
-    """Return a report on the same queries without segments and labels."""
+    """Return a copy of the report without segments and labels."""
     return replace(summary, by=None, segments=None, labels=[])

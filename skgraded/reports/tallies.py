@@ -1,4 +1,4 @@
-"""Summaries of the per-query values of one measure, and of the differences between two systems."""
+"""Summaries of a measure's per-query values, and of the differences between two systems."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ N_KEPT = 20  # number of lowest-scoring queries stored per measure
 class Tally:
     """Summary of the values of one measure.
 
-    `counts` is a histogram of the values included in the mean. Its first row contains the bins
-    from `find_bins` that are not empty, in ascending order, and its second row the number of values
-    in each bin. `worst` contains pairs (query id, values of all measures), sorted by the value of
-    this measure.
+    `counts` is a histogram of the values included in the mean. Its first row contains the non-empty
+    bins from `find_bins` in ascending order, and its second row contains the number of values in
+    each bin. `worst` contains (query id, values of all measures) pairs, sorted by the value of this
+    measure.
     """
 
     moments: Moments
@@ -124,7 +124,7 @@ class Tally:
 
 
 def _find_worst(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[float, ...]]]:
-    """Return the queries with the lowest values; ties are broken by the lowest id."""
+    """Return the queries with the lowest values; ties are broken in favor of the lowest id."""
     values, ids = evaluation.per_query[name], evaluation.query_ids
     lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
     if len(lowest) > 50 * N_KEPT:  # speed only
@@ -206,7 +206,7 @@ class Differences:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as numbers and texts for JSON."""
+        """Return the fields as numbers and strings for JSON."""
         return {
             **vars(self),
             "moments": moments_to_dict(self.moments),
@@ -234,7 +234,7 @@ SUMS = "w", "wv", "ww", "wwv", "wwvv", "wvv"
 
 
 def moments_to_dict(moments: Moments) -> dict[str, Any]:
-    """Convert moments for JSON; sums become texts of fractions, and infinity becomes "inf"."""
+    """Convert moments for JSON; sums become fraction strings, and infinity becomes "inf"."""
     return {
         name: str(value) if name in SUMS or math.isinf(value) else value
         for name, value in vars(moments).items()

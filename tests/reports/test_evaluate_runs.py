@@ -72,7 +72,7 @@ def test_queries_that_a_run_lacks_are_left_out_for_all_runs_with_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sg.evaluate_runs(QRELS, {"a": DENSE, "b": DENSE}, "rr", missing="skip")
-    with pytest.raises(ValueError, match="no judged query in common"):
+    with pytest.raises(ValueError, match="no judged queries in common"):
         sg.evaluate_runs(QRELS, {"a": {"q1": {"a": 1}}, "b": {"q2": {"c": 1}}}, missing="skip")
 
 

@@ -48,7 +48,7 @@ COMPARE = [
         "other ids",
         lambda: compared(ap([1, 0, 1], ["0", "1", "2"])),
         V,
-        "^'b' .* 3 of the 3 queries of 'a', such as 0; 'b' has values for '0'.*type",
+        "^'b' .* 3 of the 3 queries of 'a', such as 0; 'b' contains queries such as '0'.*type",
     ),
     (
         "other measures",
@@ -330,13 +330,13 @@ JUDGES = [
         "a list of judges",
         lambda: judged(y_judges=[[0, 1]]),
         T,
-        "^y_judges must be a mapping or frame with one column per judge; got list",
+        "^y_judges must be a mapping or DataFrame with one column per judge; got list",
     ),
     (
         "one judge",
         lambda: judged(y_judges={"human": [0, 1, 2, 0]}),
         V,
-        "^y_judges must contain at least two distinct names",
+        "^y_judges must have at least two columns, with distinct names",
     ),
     (
         "few grades",
@@ -360,7 +360,7 @@ JUDGES = [
         "no queries",
         lambda: judged(qid=None),
         V,
-        "^Pass either the query of each row as qid or the query sizes as group",
+        "^Pass either qid \\(the query of each row\\) or group \\(the query sizes\\)",
     ),
     (
         "truth",
@@ -389,13 +389,13 @@ A, J = systems("a", 20)["a"], systems("a", 30)["a"]
 WITH_NAN = evaluation(J.per_query | {"MuAP": [np.nan] * 30}, J.query_ids)
 PILOT = {  # values from people and the judge; {h} and {j} are the names of the arguments
     "{h} has 9 queries, but at least 10 human-judged queries are required": (A.take(range(9)), J),
-    "'{j}' has no values for 1 of the 20 queries of '{h}', such as 'x0'; '{j}' has values for 'q0'": (
+    "'{j}' has no values for 1 of the 20 queries of '{h}', such as 'x0'; '{j}' contains queries such as 'q0'": (
         evaluation(A.per_query, ["x0", *A.query_ids[1:]]),
         J,
     ),
     "{j} must contain at least two queries besides the 20 queries": (A, A),
     "'{j}' was evaluated with AP, but '{h}' with NDCNG@10": (A, ABC),
-    "{j} contains the value nan": (A, WITH_NAN),
+    "{j} contains nan": (A, WITH_NAN),
     "{j} has unequal weights": (A, replace(J, weights=np.arange(30.0))),
 }
 POWERED = [
