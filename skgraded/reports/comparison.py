@@ -445,7 +445,7 @@ class Comparison(Report):
         return TESTS[self.test].words + self._describe_correction(self.measures[0])
 
     def _list_caveats(self) -> tuple[list[str], list[str]]:
-        """Return two lists of sentences: on missing values, and on missing judgments or results."""
+        """Return sentences on missing values, and sentences on missing judgments or results."""
         lacking = select_rows(self.means, self.means["lacks_values"])
         missing = [
             text.describe_lacking(make_heading(*key), lacking["system"][positions].tolist())
@@ -563,7 +563,7 @@ class Leaderboard(Table):
 
 
 def _find_winners(pairs: Rows, place: dict[str, int]) -> np.ndarray:
-    """Return a matrix: whether system i is significantly better than j, or nan if untested."""
+    """Return a matrix of whether system i is significantly better than j (nan if untested)."""
     beats = np.full((len(place), len(place)), np.nan)
     system, baseline = ([place[name] for name in pairs[key]] for key in PAIR)
     winner = np.where(pairs["has_winner"], np.sign(pairs["difference"]), 0)

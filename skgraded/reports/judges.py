@@ -370,7 +370,7 @@ def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -
 
 
 def _describe_scales(grades: Arrays) -> list[str]:
-    """Return a warning if a judge and the truth seem to use different grade scales.
+    """Return a list with a warning if a judge and the truth seem to use different grade scales.
 
     The list is empty if a judge gives only one grade, because its scale is then unknown.
     """
@@ -661,7 +661,7 @@ def _samples(
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return the human values, and the judge's values for the same and for the other queries.
 
-    `evaluations` contains the human and the judge's Evaluation, keyed by argument name.
+    `evaluations` contains the human Evaluation and the judge's, keyed by argument name.
     """
     for name, evaluation in evaluations.items():
         check_kind(evaluation, Evaluation, name)

@@ -104,7 +104,7 @@ class Mergeable(Report):
         return self.to_frame().fillna(dict.fromkeys(list_segment_names(self.by), ""))
 
     def _check_by(self, by: Any, name: str) -> None:
-        """Raise a ValueError unless `by` equals the attribute `by` of this report."""
+        """Raise a ValueError unless `by` equals the `by` attribute of this report."""
         if not isinstance(by, (str, list)) or by != self.by:
             raise ValueError(f"by must be the segment column of {name}, {self.by!r}; got {by!r}.")
 
@@ -146,7 +146,7 @@ R = TypeVar("R", bound=Mergeable)
 
 
 def add_label(report: R, label: str | None) -> R:
-    """Return a copy whose only label is `label`; if `label` is None, return it unchanged."""
+    """Return a copy with only the label `label`, or the report itself if `label` is None."""
     if label is None:
         return report
     check_kind(label, str, "label")
@@ -383,7 +383,7 @@ class Summary(Mergeable):
 
 
 def _sum_unjudged(evaluation: Evaluation) -> Fraction:
-    """Sum each query's share of unjudged documents among the first k, over all queries."""
+    """Sum the queries' shares of unjudged documents among the first k documents."""
     if evaluation.judged is None:
         return Fraction(0)
     shares = 1 - next(iter(evaluation.judged.values()))
