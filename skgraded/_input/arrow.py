@@ -1,4 +1,4 @@
-"""Conversion of the chunks of a large table to Arrow tables; this module requires pyarrow."""
+"""Convert chunks of a large table to Arrow tables. This module requires pyarrow."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 ARROW = (pa.Table, pa.RecordBatch)
-# pre_buffer=True would hold all compressed columns of a Parquet file in memory.
+# pre_buffer=True would keep all compressed columns of a Parquet file in memory.
 # Arrow's threads could also abort the process at exit (apache/arrow#34314).
-# pyarrow 14 does not support the verification of checksums.
+# pyarrow 14 cannot verify the checksums of Parquet pages.
 PARQUET_OPTIONS = {"pre_buffer": False} | (
     {"page_checksum_verification": True} if int(pa.__version__.partition(".")[0]) > 14 else {}
 )
@@ -30,12 +30,12 @@ DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a 
 
 
 def is_table(part: object) -> bool:
-    """Return whether `part` is an Arrow batch, or a frame of any library that has rows."""
+    """Return whether `part` is an Arrow table or record batch, or an eager (not lazy) DataFrame."""
     return isinstance(part, ARROW) or hasattr(frame_of(part), "to_pandas")
 
 
 def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
-    """Convert the named columns of a table to an Arrow table; see `refuse_unknown` for `names`."""
+    """Return the named columns as an Arrow table; `names` maps column names to arguments."""
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])
     elif hasattr(part, "__arrow_c_stream__") and not is_table(part):
@@ -67,13 +67,13 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
 
 
 def _convert_polars(series: "pl.Series") -> Any:
-    if str(series.dtype) == "Object":  # Arrow would convert the objects' memory addresses
+    if str(series.dtype) == "Object":  # Arrow would store the memory addresses of the objects
         raise TypeError("cast it to another polars type.")
     return series.to_arrow()
 
 
 def _convert_pandas(series: "pd.Series") -> pa.Array:
-    """Convert a pandas column to Arrow; intervals become text.
+    """Convert a pandas Series to an Arrow array; intervals become strings.
 
     NaN in a numeric NumPy column remains NaN and does not become null.
     """
@@ -94,7 +94,7 @@ def mark_missing(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def convert_numbers(column: pa.ChunkedArray) -> np.ndarray:
-    """Convert a column to NumPy. Missing numbers become NaN; decimals and text become objects."""
+    """Convert a column to a NumPy array with NaN for missing numbers; decimals remain objects."""
     kind = _standardize_type(column.type)
     if pa.types.is_decimal(kind) or pa.types.is_nested(kind):
         return make_object_array(column.to_pylist())
@@ -149,7 +149,7 @@ def _strip_zeros(decimal: Decimal) -> Decimal:
 
 
 def count_equal(column: pa.ChunkedArray, step: int) -> int:
-    """Count the leading (step 1) or trailing (step -1) rows that share the same id."""
+    """Count the leading (step=1) or trailing (step=-1) rows that have the same id."""
     n = len(column)
     for length in (1024, 65_536, n):  # most queries are short
         part = column.slice(0 if step > 0 else max(n - length, 0), length)
@@ -161,7 +161,7 @@ def count_equal(column: pa.ChunkedArray, step: int) -> int:
 
 
 def copy_rows(table: pa.Table, rows: np.ndarray) -> pa.Table:
-    """Copy rows of a validated table; texts are copied faster than by `Table.take`."""
+    """Copy rows of a validated table; this is faster than `Table.take` for string columns."""
     return pa.table({name: _copy_values(table[name], rows) for name in table.column_names})
 
 
@@ -175,7 +175,7 @@ def _copy_values(column: pa.ChunkedArray, rows: np.ndarray) -> Any:
 
 
 def mark_rows(column: pa.ChunkedArray) -> np.ndarray:
-    """Return the 64-bit key of each row of a column that was converted with `convert_ids`."""
+    """Return a 64-bit key for each id in a column returned by `convert_ids`."""
     if arrow_strings.is_text(column.type):
         return hash_texts(*arrow_strings.find_spans(column))
     values = as_given(column)
@@ -201,7 +201,7 @@ def _standardize_type(kind: pa.DataType) -> pa.DataType:
 
 
 def decode_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Decode encoded columns; convert UUIDs, text and bytes to one standard type each."""
+    """Decode dictionary and run-end encodings; convert UUIDs and strings to standard types."""
     if pa.types.is_run_end_encoded(column.type):
         column = compute.run_end_decode(column)
     kind = _standardize_type(column.type)

@@ -1,4 +1,4 @@
-"""Access to texts in memory without copies; this module does not import pyarrow."""
+"""Zero-copy access to strings in memory. This module does not import pyarrow."""
 
 from contextlib import suppress
 from datetime import date
@@ -25,12 +25,12 @@ Numbered: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, bool]  # see `en
 
 
 def is_text(kind: "pa.DataType") -> bool:
-    """Return whether an Arrow type is text or bytes with boundaries of 32 or 64 bits."""
+    """Return whether an Arrow type is a string or binary type with 32-bit or 64-bit offsets."""
     return str(kind).removeprefix("large_") in ("string", "binary")
 
 
 def encode_column(column: "ArrowColumn") -> Numbered:
-    """Return row codes, the distinct texts, their counts, and whether the codes are sorted."""
+    """Return row codes, the distinct strings, their counts, and whether the codes are sorted."""
     base, starts, stops = find_spans(column)
     codes, rows, *rest = number_texts(base, starts, stops)
     is_binary = "binary" in str(column.type)
@@ -38,7 +38,7 @@ def encode_column(column: "ArrowColumn") -> Numbered:
 
 
 def number_strings(ids: list[Any] | np.ndarray) -> Numbered | None:
-    """Number texts as `encode_column` does; return None if any object is not a str."""
+    """Encode strings in the same way as `encode_column`; return None if any id is not a str."""
     copy, spans = _find_spans_of_strings(ids)
     if spans is None:
         return None
@@ -47,7 +47,7 @@ def number_strings(ids: list[Any] | np.ndarray) -> Numbered | None:
 
 
 def _find_spans_of_strings(ids: list[Any] | np.ndarray) -> tuple[np.ndarray, Spans | None]:
-    """Return a copy of a list or an array, whose memory contains the texts, and their spans."""
+    """Return ids as an array, and the spans of their strings, or None if any id is not a str."""
     if isinstance(ids, list):
         ids = np.fromiter(ids, dtype=object, count=len(ids))
     elif ids.dtype.kind == "O":
@@ -61,7 +61,7 @@ def _find_spans_of_strings(ids: list[Any] | np.ndarray) -> tuple[np.ndarray, Spa
 
 
 def hash_ids(ids: np.ndarray) -> np.ndarray:
-    """Return a 64-bit key per id, equal in all processes; two different texts may share a key."""
+    """Return a 64-bit key per id, which is the same in all processes; keys may collide."""
     kind = ids.dtype.kind
     types = set(map(type, ids.tolist())) if kind == "O" else set()
     if types and types <= {int, float, bool}:
@@ -91,12 +91,12 @@ def hash_ids(ids: np.ndarray) -> np.ndarray:
 
 
 def _write_id(value: object) -> str:
-    """Return the text of an id; equal decimals yield the same text."""
+    """Convert an id to a string; equal decimals yield equal strings."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
 def find_spans(column: "ArrowColumn") -> Spans:
-    """Return the base address of texts, and where each text starts and stops in memory."""
+    """Return the base address of the strings in a column, and the start and stop of each string."""
     chunks = [chunk for chunk in getattr(column, "chunks", [column]) if len(chunk)]
     spans = list(map(_find_spans_of_chunk, chunks))
     if len(spans) == 1:
@@ -108,12 +108,12 @@ def find_spans(column: "ArrowColumn") -> Spans:
 
 
 def _find_spans_of_chunk(array: "pa.Array") -> Spans:
-    array.validate()  # raises a ValueError unless the last text ends within the buffer
+    array.validate()  # raises a ValueError unless the last string ends within the buffer
     is_large = str(array.type).startswith("large")
     _, ends, data = array.buffers()
     ends = np.frombuffer(ends, dtype=np.int64 if is_large else np.int32)
     ends = ends[array.offset : array.offset + len(array) + 1]
     if (ends[1:] < ends[:-1]).any():
-        raise ValueError("Arrow memory is damaged: a text ends before it starts.")
+        raise ValueError("Arrow data is corrupt: a string ends before it starts.")
     ends = ends.astype(np.int64, copy=False).view(np.uint64)
     return 0 if data is None else data.address, ends[:-1], ends[1:]

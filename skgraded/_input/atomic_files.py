@@ -1,4 +1,4 @@
-"""Atomic writing of files: a file is written either completely or not at all."""
+"""Write files atomically: each file is written either completely or not at all."""
 
 import errno
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 
 @contextmanager
 def write_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of a temporary file next to `path`; on success, the new file replaces `path`.
+    """Yield the path of a temporary file next to `path`, which replaces `path` on success.
 
-    After any error, such as a full disk, the previous file remains unchanged. If the process is
-    killed, the temporary file remains: it is hidden and ends in ".tmp", so that no pattern such as
-    "*.json" matches it. Pipes and devices are written to directly. Every OSError names `path`.
+    If an error occurs, for example because the disk is full, the existing file is unchanged. If the
+    process is killed, a hidden file with the suffix ".tmp" remains, which patterns such as "*.json"
+    do not match. Pipes and devices are written to directly. Every OSError contains `path`.
     """
     with _name_path_in_errors(path):
         if os.path.exists(path) and not os.path.isfile(path):
@@ -35,7 +35,7 @@ def write_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise an OSError if `path` is a folder, or if no file can be created next to `path`."""
+    """Raise an OSError if `path` is a folder, or if no file can be created in its parent folder."""
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if os.path.exists(path) and not os.path.isfile(path):
@@ -60,7 +60,7 @@ def _name_path_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def return_or_write(text: str, path: str | os.PathLike[str] | None) -> str | None:
-    """Return text, or write it to a file if `path` is not None."""
+    """Return the text if `path` is None; otherwise write it to `path`."""
     if path is None:
         return text
     write_text(text, path)
@@ -68,6 +68,6 @@ def return_or_write(text: str, path: str | os.PathLike[str] | None) -> str | Non
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write text to a file atomically: after an error, the file is unchanged."""
+    """Write text to a file atomically: if an error occurs, the existing file is unchanged."""
     with write_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

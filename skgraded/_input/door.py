@@ -1,8 +1,8 @@
-"""Validation of arguments: each argument that a user passes is read and checked once.
+"""Validate arguments: each argument passed by a user is converted and checked only once.
 
-The functions return plain NumPy arrays, which other modules do not check again. In errors, `name`
-names the checked argument, `expected` names an argument with `n` rows, and `row_name` returns the
-name of a row.
+The functions return plain NumPy arrays, which other modules do not check again. In error messages,
+`name` is the name of the checked argument, `expected` is the name of an argument with `n` rows, and
+`row_name` returns the description of a row.
 """
 
 import inspect
@@ -37,7 +37,8 @@ ROWS = (
 )
 SIDES = ("y_true", "y_score")
 
-# Our argument names, keyed by the names in other tools; a function has at most one of them.
+# Maps argument names in other libraries to the corresponding argument names in skgraded.
+# Each function has at most one of the arguments in a tuple.
 OUR_NAMES = {
     "metrics": ("measures", "measure"),
     "metric": ("measures", "measure"),
@@ -54,7 +55,7 @@ NEGATIVE_GRADES = (
 
 
 def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Raise a TypeError with our argument name if the user passes the name from another tool."""
+    """Suggest our argument name in a TypeError if a user passes the name from another library."""
     known = inspect.signature(function).parameters
 
     @wraps(function)
@@ -73,7 +74,7 @@ def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def make_argument_error(message: str, *arguments: str) -> ValueError:
-    """Return a ValueError that also stores the names of the arguments in its message.
+    """Return a ValueError that stores the argument names mentioned in its message.
 
     The command replaces these names with its options.
     """
@@ -83,7 +84,7 @@ def make_argument_error(message: str, *arguments: str) -> ValueError:
 
 
 def add_place(error: ValueError | TypeError, place: str) -> ValueError | TypeError:
-    """Return a copy of an error whose message begins with a file, a part or an argument."""
+    """Return a copy of an error with a file, part or argument name prepended to its message."""
     message = f"{place}: {error}"
     if isinstance(error, TypeError):
         return TypeError(message)
@@ -92,7 +93,7 @@ def add_place(error: ValueError | TypeError, place: str) -> ValueError | TypeErr
 
 @contextmanager
 def place_errors(place: str | None) -> Iterator[None]:
-    """Prefix the messages of ValueErrors and TypeErrors with a place, such as a file."""
+    """Prefix the messages of ValueErrors and TypeErrors with a location, such as a file name."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -103,7 +104,7 @@ def place_errors(place: str | None) -> Iterator[None]:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple with a missing value."""
+    """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple that contains one."""
     if isinstance(value, (str, int)):  # fast path
         return False
     if isinstance(value, tuple):
@@ -114,23 +115,23 @@ def is_missing(value: object) -> bool:
 
 
 def is_empty(value: object) -> bool:
-    """Return whether an id or a number is missing or an empty string."""
+    """Return whether a value is missing or is an empty string."""
     return is_missing(value) or isinstance(value, str) and not value
 
 
 def plain(value: Any) -> Any:
-    """Convert a NumPy number to a Python number for messages; dates are returned unchanged."""
+    """Convert a NumPy scalar to a Python scalar for messages; return dates unchanged."""
     is_number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
     return value.item() if is_number else value
 
 
 def to_plain_list(values: np.ndarray) -> list[Any]:
-    """Convert an array to a list of Python values; dates remain NumPy values with their unit."""
+    """Convert an array to a list of Python scalars; dates remain NumPy scalars with their unit."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 
 def make_object_array(values: Sequence[Any]) -> np.ndarray:
-    """Convert a list to a 1-D array of objects, in which tuples are single elements."""
+    """Convert a sequence to a 1-D object array, in which each tuple is a single element."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
@@ -142,7 +143,7 @@ def make_object_array(values: Sequence[Any]) -> np.ndarray:
 def as_array(
     values: ArrayLike, name: str, n: int | None = None, expected: str = "y_true"
 ) -> np.ndarray:
-    """Return a column as a 1-D array of any type, with None for masked values."""
+    """Convert a column to a 1-D array of any dtype; masked values become None."""
     is_plain = isinstance(getattr(values, "dtype", None), np.dtype)  # an array, or from pandas
     is_plain = is_plain and not np.ma.isMaskedArray(values)
     array = np.asarray(values) if is_plain else _convert_column(values, name)
@@ -168,7 +169,7 @@ def _convert_column(values: ArrayLike, name: str) -> np.ndarray:
             f"{name} must be a 1-D array of numbers; got rows of different lengths."
             f"{ROWS if name in SIDES else ''}"
         ) from None
-    except Exception as error:  # libraries of frames raise errors of many types
+    except Exception as error:  # DataFrame libraries raise many types of exceptions
         kind = type(values).__name__
         raise ValueError(f"{name} must be an array; cannot convert {kind}: {error}") from None
     if array.ndim == 0:
@@ -177,7 +178,7 @@ def _convert_column(values: ArrayLike, name: str) -> np.ndarray:
 
 
 def _describe_shape(values: ArrayLike, array: np.ndarray, name: str) -> str:
-    """Describe the shape of an array that is not 1-D, and how to convert it."""
+    """Describe the shape of an array that is not 1-D, and explain how to convert it."""
     if array.ndim == 0:
         return "a single value."
     advice = " Pass one column, or use .ravel()."
@@ -189,7 +190,7 @@ def _describe_shape(values: ArrayLike, array: np.ndarray, name: str) -> str:
 
 
 def refuse_unordered(values: object, name: str) -> None:
-    """Raise a TypeError for a set, a dict, or an object of ranx (Qrels or Run)."""
+    """Raise a TypeError for a set, a dict, or a ranx object (Qrels or Run)."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
         advice = JOIN if name.partition(" ")[0] in SIDES and not is_set else ""
@@ -197,7 +198,7 @@ def refuse_unordered(values: object, name: str) -> None:
 
 
 def replace_masked(values: Any) -> Any:
-    """Convert a masked array to objects, with None for masked values; return other input as is."""
+    """Replace masked values with None in an object array; return unmasked input unchanged."""
     if not np.ma.isMaskedArray(values):
         return values
     objects = values.data.astype(object)
@@ -212,14 +213,14 @@ def read_numbers(
     expected: str = "y_true",
     row_name: RowName = ROW,
 ) -> np.ndarray:
-    """Return a column as an array of numbers of any type; missing values become NaN."""
+    """Convert a column to a numeric array of any dtype; missing values become NaN."""
     if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "buif":
         if len(values) and n in (None, len(values)):  # fast path
             return values
     array = as_array(values, name, n, expected)
     if array.dtype.kind in "buif":
         return array
-    if array.dtype.kind == "c":  # scikit-learn requires this wording of all estimators
+    if array.dtype.kind == "c":  # scikit-learn's estimator checks require this wording
         raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}.")
     if array.dtype.kind in "US":
         array = make_object_array(values if isinstance(values, (list, tuple)) else array.tolist())
@@ -253,9 +254,9 @@ def column(
 def read_grades(
     y: ArrayLike, name: str, n: int | None = None, expected: str = "X", row_name: RowName = ROW
 ) -> tuple[np.ndarray, Any]:
-    """Return unchecked grades as float64, and their dtype: float16, float32 or float64.
+    """Convert grades to float64 without range checks; also return their floating-point dtype.
 
-    Grades of type float16 and float32 are converted with `as_decimals`.
+    Grades with dtype float16 or float32 are converted by `as_decimals`.
     """
     grades = read_numbers(y, name, n, expected, row_name)
     if grades.dtype.type in (np.float16, np.float32):
@@ -349,7 +350,7 @@ def check_weights(
     name: str = "sample_weight",
     row_name: RowName = ROW,
 ) -> np.ndarray:
-    """Return weights, which are finite, ≥ 0 and not all 0, as float64.
+    """Return weights as float64; they must be finite and ≥ 0, and at least one must be positive.
 
     If there are `n_queries` weights instead of `n`, the error explains how to repeat them for each
     row.
@@ -408,7 +409,7 @@ def check_names(names: Iterable[Any], argument: str) -> None:
 
 
 def refuse_repeated(names: Sequence[Any], argument: str) -> None:
-    """Raise a ValueError if a name is repeated; a dict would contain it only once."""
+    """Raise a ValueError for repeated names, of which a dict would keep only one."""
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
@@ -419,7 +420,7 @@ def refuse_repeated(names: Sequence[Any], argument: str) -> None:
 def choice_validator(
     name: str, known: Iterable[str], or_callable: bool = False, optional: bool = False
 ) -> Callable[[Any], Any]:
-    """Return a validator that accepts the known strings, and optionally callables or None."""
+    """Return a validator that accepts the strings in `known`, and optionally callables or None."""
 
     def validate_choice(value: Any) -> Any:
         if or_callable and callable(value) or optional and value is None:

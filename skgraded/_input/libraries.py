@@ -1,4 +1,4 @@
-"""Other libraries: missing packages, versions, progress bars, and objects that are not data."""
+"""Interact with other libraries: missing packages, versions, progress bars, unsupported objects."""
 
 import platform
 import sys
@@ -41,13 +41,13 @@ def is_installed(*packages: str) -> bool:
 
 
 class Advance(Protocol):
-    """A function that advances a progress bar by n steps, and shows a text after it."""
+    """A function that advances a progress bar by `n` steps and displays `text` after the bar."""
 
     def __call__(self, n: int, text: str = "") -> None: ...  # noqa: D102
 
 
 def check_progress(progress: bool) -> None:
-    """Raise an ImportError if a progress bar is requested, but tqdm is not installed."""
+    """Raise an ImportError if a progress bar is requested but tqdm is not installed."""
     if progress:
         with needs("progress=True", "tqdm"):
             import tqdm  # noqa: F401
@@ -65,7 +65,7 @@ def show_progress(
     unit: str = "it",
     unit_scale: bool = False,
 ) -> Iterator[Advance]:
-    """Yield a function that advances a bar, which is shown only on a terminal or in a notebook."""
+    """Yield a function that advances a progress bar, shown only in a terminal or a notebook."""
     if not is_shown or not is_installed("tqdm"):
         yield show_nothing
         return
@@ -104,7 +104,7 @@ OPTIONAL = (
 
 
 def versions() -> dict[str, str]:
-    """Return a dict of the versions of Python and of the libraries that affect results."""
+    """Return a dict with the versions of Python and of the libraries that affect results."""
     return {"python": platform.python_version()} | _find_versions(LIBRARIES)
 
 
@@ -147,7 +147,7 @@ ADVICE = (
 
 
 def refuse_data_set(values: object, name: str) -> None:
-    """Raise a TypeError for a LazyFrame, or for an object of a boosting library."""
+    """Raise a TypeError for a polars LazyFrame or an object from a boosting library."""
     if type(values).__name__ == "LazyFrame":
         raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: call collect().")
     modules = (cls.__module__.partition(".")[0] for cls in type(values).__mro__)
@@ -168,9 +168,9 @@ def has_metrics(library: str) -> bool:
 def refuse_library(measure: object) -> None:
     """Raise a TypeError if a boosting library calls the measure as a metric.
 
-    XGBoost's estimators call a measure for each query or for all rows, and minimize it. LightGBM
-    and CatBoost first copy their settings, which are dicts and lists that may contain the measure.
-    A measure inside another object, such as a user's metric, is accepted.
+    XGBoost's estimators call a measure once per query or once for all rows, and minimize it.
+    LightGBM and CatBoost first copy their parameters: dicts and lists that may contain the measure.
+    A measure inside another object, such as a custom metric, is accepted.
     """
     frame = find_calling_frame(PACKAGE)
     while frame.f_back and frame.f_globals.get("__name__") == "copy":
@@ -178,9 +178,9 @@ def refuse_library(measure: object) -> None:
             return
         frame = frame.f_back
     library = str(frame.f_globals.get("__name__")).partition(".")[0]
-    # CatBoost's get_params copies settings only to show them.
+    # CatBoost's get_params copies the parameters, but does not call the measure.
     if has_metrics(library) and frame.f_code.co_name != "get_params":
         raise TypeError(
-            f"{measure} must not be passed to {library}, which passes no queries to score "
+            f"{measure} cannot be passed to {library}, which does not pass queries to metric "
             f"functions. {ADVICE.format(library)}"
         )

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
-LONGEST = 100  # characters; longer words are cut, because comparing them takes quadratic time
+LONGEST = 100  # maximum number of characters to compare, because comparisons take quadratic time
 
 
 _IGNORED = str.maketrans("", "", "_- ")
@@ -66,7 +66,7 @@ def escape_unprintable(text: str) -> str:
 PACKAGE = __name__.partition(".")[0]
 
 
-CALLERS = ("sklearn", "joblib", "catboost")  # libraries that call the package in their functions
+CALLERS = ("sklearn", "joblib", "catboost")  # libraries whose functions call this package
 
 
 _is_trusted: ContextVar[bool] = ContextVar("is_trusted", default=False)
@@ -74,7 +74,7 @@ _is_trusted: ContextVar[bool] = ContextVar("is_trusted", default=False)
 
 @contextmanager
 def trust_input() -> Iterator[None]:
-    """Issue no warnings about input in this block, because a public function has checked it."""
+    """Suppress warnings about input that a public function has already checked."""
     token = _is_trusted.set(True)
     try:
         yield

@@ -23,7 +23,7 @@ Ids: TypeAlias = Sequence[Any] | np.ndarray | Any  # or an Arrow column of texts
 QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
-NEVER_MISSING = {int, str, np.int64}  # frequent types of ids without missing values
+NEVER_MISSING = {int, str, np.int64}  # common id types that have no missing values
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
@@ -57,9 +57,9 @@ def group_by_query(
 def _number_blocks(
     qid: QueryIds, n: int | None, expected: str | None, name: str
 ) -> tuple[Any, ...]:
-    """Return the number of rows, the first row of each block of equal ids, and numbered ids.
+    """Return the number of rows, the first row of each block of equal ids, and encoded ids.
 
-    If there are many blocks, rows are numbered instead, and the first rows are None.
+    If there are many blocks, every row is encoded, and None is returned instead of first rows.
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:
@@ -92,7 +92,7 @@ def make_sort_key(query: Any) -> tuple[str, Any]:
 
 
 def sort_positions(ids: np.ndarray) -> np.ndarray:
-    """Return the positions of all ids in sorted order; ids of several types are sorted by type."""
+    """Return the indices that would sort the ids; ids of different types are sorted by type."""
     if ids.dtype.kind != "O":
         return np.argsort(ids, kind="stable")
     keys = ids.tolist()
@@ -103,7 +103,7 @@ def sort_positions(ids: np.ndarray) -> np.ndarray:
 
 
 def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
-    """Return the positions of the n lowest values in ascending order; ids break ties."""
+    """Return the indices of the n lowest values in ascending order; ties are broken by id."""
     if ids.dtype.kind != "O":
         return np.lexsort((ids, values))[:n]
     keys = ids if set(map(type, ids)) == {str} else map(make_sort_key, ids)  # strings save time
@@ -125,7 +125,7 @@ def make_sortable(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def read_group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.ndarray:
-    """Return the sizes of consecutive queries after checking that the sizes add up to n rows."""
+    """Return the sizes of consecutive queries after checking that they add up to n rows."""
     sizes = door.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
@@ -146,26 +146,26 @@ def read_group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.n
 
 
 def _refuse_unsorted_index(group: Any) -> None:
-    """Raise a ValueError if a pandas Series is not in the order of its index.
+    """Raise a ValueError if the index of a pandas Series is not sorted.
 
-    ``groupby(…, sort=False).size()``, which has no name, is in the order of the rows.
+    The result of ``groupby(…, sort=False).size()``, a Series without a name, is accepted.
     """
     if not hasattr(group, "iloc") or group.index.is_monotonic_increasing:
         return
     if group.name is not None or group.index.names[0] is None:
         first = ", ".join(map(repr, group.index[:3].tolist()))
         raise ValueError(
-            f"group is a pandas Series whose index ({first}, …) is not in order; value_counts(), "
-            "for example, sorts by size. Pass the sizes in the order of the rows, "
-            "groupby(qid, sort=False).size().to_numpy(), or, if group is already in this order, "
+            f"group is a pandas Series whose index ({first}, …) is not sorted; value_counts(), "
+            "for example, sorts by size. Pass the sizes in row order, for example "
+            "groupby(qid, sort=False).size().to_numpy(), or, if group is already in row order, "
             "group.to_numpy()."
         )
 
 
 def sort_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return row positions, stably sorted by query, and the n_queries + 1 boundaries of queries.
+    """Return row indices for a stable sort by query, and the n_queries + 1 query boundaries.
 
-    The row positions are None if the rows are already sorted by query.
+    The row indices are None if the rows are already sorted by query.
     """
     starts = layout.starts_of(np.bincount(codes, minlength=n_queries))
     in_order = not (codes[1:] < codes[:-1]).any()
@@ -173,7 +173,7 @@ def sort_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None,
 
 
 def average_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the mean weight of the rows of each query; at least one weight must be positive."""
+    """Return the mean row weight of each query; at least one weight must be positive."""
     # Dividing by a power of 2 is exact and keeps the sums from overflowing.
     exponent = np.frexp(weights.max())[1]
     weights = np.ldexp(weights, -exponent)
@@ -186,7 +186,7 @@ def average_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -
 
 
 def warn_of_row_ids(sizes: np.ndarray) -> None:
-    """Warn if each of ten or more queries has one row, probably because qid is a row id."""
+    """Warn if ten or more queries all have a single row, which suggests that qid is a row id."""
     if len(sizes) >= 10 and sizes.max() == 1:
         warn_of_input(
             f"Each of the {len(sizes)} queries has only one row. A single row cannot be ranked: "
@@ -218,11 +218,11 @@ def find_distinct_rows(
     values: Mapping[str, np.ndarray],
     duplicates: str,
 ) -> np.ndarray | None:
-    """Return the positions of rows without repeated documents, or None if no row is dropped.
+    """Return the indices of the rows to keep if documents are repeated, or None to keep all rows.
 
-    `codes` contains the position in `query_ids` of each row's query; `values`, keyed by argument,
-    must be equal in repeated rows. A ValueError names a document if these values differ, or if
-    `duplicates` is "raise" and a document is repeated.
+    `codes` contains the index in `query_ids` of each row's query. The arrays in `values`, keyed by
+    argument, must be equal in repeated rows. Raise a ValueError if they differ, or if `duplicates`
+    is "raise" and a document is repeated.
     """
     document_codes, documents = query_codes(document, len(codes), "qid", name="document")
     keys = codes.astype(np.intp) * len(documents) + document_codes
@@ -259,7 +259,7 @@ def find_distinct_rows(
 def _number(
     ids: Ids, name: str, rows: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """Return the code of each row, the distinct ids, their counts, and whether codes are sorted.
+    """Return row codes, the distinct ids, their counts, and whether the codes are sorted.
 
     `rows` contains the row of each id, or is None if there is one id per row.
     """
@@ -291,10 +291,10 @@ def _number(
 
 
 def refuse_inexact(ids: np.ndarray, name: str, row_of: Callable[[int], int] = int) -> None:
-    """Raise a ValueError for the first float id that is too large for its type to be exact.
+    """Raise a ValueError for the first float id that is too large to be represented exactly.
 
-    `row_of` converts the position of an id to its row. Infinity is accepted as an id, unless it may
-    result from an overflow.
+    `row_of` maps the index of an id to its row. Infinity is accepted as an id unless it may be the
+    result of an overflow.
     """
     limit = 2 ** (int(np.finfo(ids.dtype).nmant) + 1)
     may_overflow = ids.dtype.itemsize < 8
@@ -304,8 +304,8 @@ def refuse_inexact(ids: np.ndarray, name: str, row_of: Callable[[int], int] = in
         raise ValueError(
             f"{name} contains {plain(ids[i])!r} in row {row_of(i)}, but {ids.dtype.name} "
             f"represents integers exactly only below {limit:,}: different ids may have become "
-            "equal. Read ids as integers or text, or number them before the conversion to floats "
-            "with np.unique(ids, return_inverse=True)[1]."
+            "equal. Read ids as integers or text, or encode them with "
+            "np.unique(ids, return_inverse=True)[1] before converting them to floats."
         )
 
 
@@ -326,10 +326,10 @@ def make_missing_id_error(name: str, row: int, value: object) -> ValueError:
 
 
 def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
-    """Return (ids, None) or, for a categorical column of texts, (codes, categories).
+    """Return (ids, None) or, for a categorical column of strings, (codes, categories).
 
-    The ids are returned as an array, a list or an Arrow column of texts. The ids 1 and "1" are
-    different.
+    The ids are returned as an array, a list or an Arrow string column. The ids 1 and "1" are
+    distinct.
     """
     is_plain = isinstance(getattr(qid, "dtype", None), np.dtype) and not np.ma.isMaskedArray(qid)
     if is_plain and qid.ndim == 1 and qid.dtype.kind in "buifmMU":  # fast path
@@ -361,7 +361,7 @@ def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
 
 
 def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
-    """Read a pandas, polars or Arrow column whose type NumPy does not have; see `_read_ids`."""
+    """Read a pandas, polars or Arrow column whose dtype NumPy does not support; see `_read_ids`."""
     dtype = getattr(qid, "dtype", getattr(qid, "type", None))
     kind, storage = str(dtype), getattr(dtype, "storage", None)
     if kind == "category":

@@ -1,4 +1,4 @@
-"""Validation of dates and of the argument `by`, which contains the segment of each query."""
+"""Validate dates and the argument `by`, which contains the segment of each query."""
 
 import reprlib
 from collections.abc import Hashable, Mapping
@@ -9,11 +9,11 @@ import numpy as np
 
 from skgraded._input.door import is_missing, to_plain_list
 
-MOST = 100  # maximum number of segments, because all pairs of segments are compared
+MOST = 100  # maximum number of segments in a comparison, which compares all pairs of segments
 
 
 class Segments(dict[Any, Any]):
-    """A dict with one key per segment; a date finds the segment with the ISO text of the date."""
+    """A dict keyed by segment; dates are converted to ISO 8601 strings before the lookup."""
 
     def __missing__(self, segment: Hashable) -> Any:
         text = as_segment(segment)
@@ -30,7 +30,7 @@ class Segments(dict[Any, Any]):
 
 
 def as_segment(segment: Hashable) -> Hashable:
-    """Convert a date or time to ISO text in UTC; omit the time if it is midnight.
+    """Convert a date or datetime to an ISO 8601 string in UTC; omit the time if it is midnight.
 
     In a tuple, each element is converted.
     """
@@ -48,7 +48,7 @@ def as_segment(segment: Hashable) -> Hashable:
 def group_segments(
     query_ids: np.ndarray, by: Any, are_compared: bool = False
 ) -> list[tuple[Any, Any]]:
-    """Return (segment, positions of its queries) pairs in order of first appearance."""
+    """Return pairs (segment, indices of its queries) in order of first appearance."""
     ids = to_plain_list(query_ids)
     positions: dict[Any, list[int]] = {}
     for i, (query, segment) in enumerate(zip(ids, _read_segments(ids, by), strict=True)):
@@ -75,7 +75,7 @@ def refuse_too_many(segments: list[Any]) -> None:
     if len(segments) > MOST:
         raise ValueError(
             f"Argument 'by' contains {len(segments):,} segments, such as {segments[0]!r} and "
-            f"{segments[1]!r}, but at most {MOST} segments can be compared. Form fewer segments, "
+            f"{segments[1]!r}, but at most {MOST} segments can be compared. Define fewer segments, "
             "for example with pandas.cut."
         )
 
@@ -102,13 +102,14 @@ def _read_segments(ids: list[Any], by: Any) -> list[Any]:
     if len(by) != len(ids):
         raise ValueError(
             f"Argument 'by' contains {len(by)} segments, but there are {len(ids)} queries. Pass "
-            "one segment per query in the order of query_ids, or a dict of segments by query id."
+            "one segment per query in the order of query_ids, or a dict that maps query ids to "
+            "segments."
         )
     return to_plain_list(by) if isinstance(by, np.ndarray) else list(by)
 
 
 def number_days(labels: list[str], is_required: bool = False) -> np.ndarray | None:
-    """Convert labels that are ISO dates, in ascending order, to ordinal numbers of days.
+    """Convert ISO date labels, which must be in ascending order, to day ordinals.
 
     If a label is not an ISO date, return None or, if `is_required`, raise a ValueError.
     """
@@ -123,7 +124,7 @@ def number_days(labels: list[str], is_required: bool = False) -> np.ndarray | No
     if (np.diff(days) <= 0).any():
         i = int(np.argmax(np.diff(days) <= 0))
         raise ValueError(
-            "Summaries must be in chronological order, because limits come from earlier days; got "
-            f"{labels[i + 1]!r} after {labels[i]!r}."
+            "Summaries must be in chronological order, because control limits depend on earlier "
+            f"days; got {labels[i + 1]!r} after {labels[i]!r}."
         )
     return days

@@ -1,4 +1,4 @@
-"""Tables that users pass: frames of any library that narwhals supports, arrays, CSR matrices."""
+"""Read user tables: DataFrames from any library supported by narwhals, arrays, CSR matrices."""
 
 import os
 from collections import Counter
@@ -22,14 +22,14 @@ from skgraded._input.messages import (
 if TYPE_CHECKING:
     import pandas as pd
 
-ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
+ENGINES = ("dask", "pyspark")  # packages whose DataFrames require their own skgraded module
 LIBRARIES = ("duckdb", "narwhals", "pandas", "polars", "pyarrow")  # packages of other tables
 UNLABELLED = frozenset((type(None), np.ndarray, list))
 Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct indexes
 
 
 class FeatureTable(Protocol):
-    """A frame of pandas or polars, a CSR matrix or a 2-D array."""
+    """A pandas or polars DataFrame, a CSR matrix or a 2-D array."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ Features: TypeAlias = ArrayLike | FeatureTable  # what users pass as X
 
 @contextmanager
 def convert_library_errors(name: str) -> Iterator[None]:
-    """Convert errors of files and table libraries to a one-line ValueError about `name`."""
+    """Convert errors from file access or table libraries to a one-line ValueError about `name`."""
     try:
         yield
     except Exception as error:
@@ -52,9 +52,9 @@ def convert_library_errors(name: str) -> Iterator[None]:
 
 
 def frame_of(table: Any) -> Any:
-    """Convert a frame of any library to a narwhals frame; return None for other objects.
+    """Convert a DataFrame from any library to a narwhals frame; return None for other objects.
 
-    narwhals refuses repeated column names, so the frame lacks columns with these names.
+    narwhals does not support repeated column names, so columns with such names are left out.
     """
     package = type(table).__module__.partition(".")[0]
     if isinstance(table, np.ndarray) or package in ENGINES:
@@ -72,7 +72,7 @@ def frame_of(table: Any) -> Any:
 
 
 def list_column_names(table: object) -> list[Any]:
-    """Return all column names of a frame that has rows, including repeated names."""
+    """Return all column names of an eager DataFrame or Arrow table, including repeated names."""
     return list(getattr(table, "column_names", getattr(table, "columns", ())))
 
 
@@ -93,7 +93,7 @@ def as_table(X: Any) -> Any:
 
 
 def convert_features(X: Any) -> Any:
-    """Convert `X` to a CSR matrix, a pandas or polars frame or an array; copy only if necessary."""
+    """Convert `X` to a CSR matrix, pandas or polars DataFrame, or array; copy only if needed."""
     if hasattr(X, "tocsr"):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
     frame = frame_of(X)
@@ -122,7 +122,7 @@ def _convert_to_pandas(table: Any, frame: Any) -> Any:
 
 
 def column_names(table: Any) -> list[str] | None:
-    """Return the column names of a frame if all of them are strings, otherwise None."""
+    """Return the column names of a table if all of them are strings, otherwise None."""
     names = list(getattr(table, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
 
@@ -148,9 +148,9 @@ def take_rows(table: Any, rows: np.ndarray | slice) -> Any:
 
 
 def stack_rows(table: Any, other: Any) -> Any:
-    """Concatenate the rows of two tables of the same kind; `other` may have other categories.
+    """Concatenate the rows of two tables of the same kind; their categories may differ.
 
-    The categories of `table` keep their codes, and new categories of `other` follow.
+    The categories of `table` keep their codes; new categories from `other` are appended.
     """
     if isinstance(table, np.ndarray):
         return np.concatenate([table, other])
@@ -172,9 +172,9 @@ def stack_rows(table: Any, other: Any) -> Any:
 
 
 def _unify_categories(column: Any, other: Any) -> tuple[Any, Any]:
-    """Convert two columns to the union of their categories, which begins with those of `column`.
+    """Convert two columns to the union of their categories; the categories of `column` come first.
 
-    Arrow dictionaries and the type Categorical of polars are joined by their libraries.
+    Arrow dictionaries and polars Categoricals are unchanged, because their libraries unify them.
     """
     if hasattr(column, "iloc"):  # pandas
         categories = column.cat.categories
@@ -218,7 +218,7 @@ def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _select_from_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the named columns of a frame of any library; a lazy frame computes only them."""
+    """Return the named columns of a DataFrame; for a LazyFrame, only these columns are computed."""
     frame = frame_of(data)
     if frame is None and hasattr(data, "column_names"):  # an Arrow record batch
         refuse_unknown(names, data.column_names)
@@ -230,8 +230,8 @@ def _select_from_frame(data: Any, names: Mapping[str, str]) -> dict[str, Any]:
         if package in ENGINES:
             advice = f" Use skgraded.{package.removeprefix('py')}.evaluate."
         raise TypeError(
-            "data must be a frame, such as a pandas or polars DataFrame, an Arrow table or a DuckDB "
-            f"relation, or a dict of columns; got {type(data).__name__}.{advice}"
+            "data must be a table, such as a pandas or polars DataFrame, an Arrow table or a "
+            f"DuckDB relation, or a dict of columns; got {type(data).__name__}.{advice}"
         )
     if hasattr(frame, "collect"):
         refuse_unknown(names, frame.collect_schema().names())
@@ -246,7 +246,7 @@ def refuse_unknown(
 ) -> None:
     """Raise a ValueError unless every name matches exactly one known column.
 
-    `names` may be a mapping of names to the arguments that contain them, for messages.
+    `names` may map each name to the argument that contains it, for use in messages.
     """
     known, arguments = list(known), names if isinstance(names, Mapping) else {}
     for name in names:
@@ -265,7 +265,7 @@ def refuse_unknown(
 # Names that many tools give to the columns of qrels, runs and tables of scores --------------------
 
 # A group of names is used only if a table has no name from an earlier group.
-# In PyTerrier data frames, `qid` contains query ids, and `query` contains texts.
+# In PyTerrier DataFrames, `qid` contains query ids, and `query` contains query texts.
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "query": (("qid", "query_id", "q_id", "query-id", "query", "user_id"),),
     "document": (
@@ -284,7 +284,7 @@ KEYS = {
 }
 COLUMN_OF = {key: column for column, keys in KEYS.items() for group in keys for key in group}
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
-BEIR = normalize_name("corpus-id")  # in qrels with this column, the grades may be called scores
+BEIR = normalize_name("corpus-id")  # in qrels with this column, the grade column may be named score
 
 
 def find_columns(names: Iterable[Any], side: str) -> dict[str, list[Any]]:
@@ -315,8 +315,8 @@ def choose_columns(names: Collection[Any], side: str, columns: Iterable[str] = (
         if not matches:
             raise ValueError(
                 f"{side} has no column {column!r}; its columns are {quote_names(list(names))}. "
-                f"Rename one, as with pandas: {_show_renaming(column, found, names)}. Other "
-                f"accepted names: {', '.join(chain(*NAMES[column]))}, in any case."
+                f"Rename one, for example with pandas: {_show_renaming(column, found, names)}. "
+                f"Other accepted names (ignoring case): {', '.join(chain(*NAMES[column]))}."
             )
         keys = [column if column == "grade" else normalize_name(str(name)) for name in matches]
         if len(keys) > 1 and keys[0] == keys[1]:
@@ -328,7 +328,7 @@ def choose_columns(names: Collection[Any], side: str, columns: Iterable[str] = (
 
 
 def _show_renaming(column: str, found: Mapping[str, list[Any]], names: Iterable[Any]) -> str:
-    """Return the code that renames the most probable candidate for the missing column."""
+    """Return the pandas code that renames the most likely candidate to the missing column."""
     others = [name for name in names if not any(name in matches for matches in found.values())]
     nearest = (find_nearest(known, others) for known in chain(*NAMES[column]))
     name = next(filter(None, nearest), others[0] if others else "…")
@@ -336,7 +336,7 @@ def _show_renaming(column: str, found: Mapping[str, list[Any]], names: Iterable[
 
 
 def suggest_column(name: Any, names: Collection[Any]) -> str:
-    """Suggest a column with the same content under another name, or else a similar name."""
+    """Suggest a column with the same content but a different name, or else a similar name."""
     column = COLUMN_OF.get(normalize_name(str(name)))
     side = "run" if column == "score" else "qrels"
     matches = find_columns(names, side)[column] if column else ()
@@ -349,7 +349,7 @@ def suggest_column(name: Any, names: Collection[Any]) -> str:
 def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels:
     """Warn if two pandas objects have the same row labels in a different order.
 
-    `known` are labels that an earlier call returned; the result also contains these labels.
+    `known` contains the labels returned by an earlier call, which the result includes.
     """
     labels = [*known]
     for name, values in arguments.items():
@@ -372,13 +372,13 @@ def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels
 
 
 def _find_reordered(index: "pd.Index", other: "pd.Index") -> int | None:
-    """Return the first row that differs if the indexes have equal labels in another order."""
+    """Return the first differing row if the indexes have the same labels in a different order."""
     if len(index) != len(other):
         return None
     from pandas.util import hash_pandas_object
 
     hashes, others = (hash_pandas_object(labels).to_numpy() for labels in (index, other))
     differs = hashes != others
-    # Equal sums of 64-bit hashes mean equal labels, apart from an improbable collision.
+    # Equal sums of 64-bit hashes imply equal labels, except for an improbable collision.
     is_permutation = differs.any() and hashes.sum() == others.sum()
     return int(np.argmax(differs)) if is_permutation else None

@@ -1,6 +1,6 @@
 """Command-line interface for evaluating and comparing runs; see ``skgraded --help``.
 
-`_files` evaluates the files, and `_formats` reads the measures and prints the results.
+`_files` evaluates the input files; `_formats` parses the measures and formats the results.
 """
 
 import argparse
@@ -229,15 +229,15 @@ COMPARE: dict[str, dict[str, Any]] = {
         "help": "random seed for the randomization test and the bootstrap (default: 0)",
     },
 }
-# Options with another name than the argument of the function that they set.
+# Options whose names differ from the function arguments that they set.
 OPTIONS = {"n_resamples": "--resamples", "document": "--document-column"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the arguments `argv`, which default to ``sys.argv[1:]``.
 
-    Return the exit code, which is 0 after success and 1 if a run fails the limit of `--max-loss`.
-    It is 2 for invalid input, with one line on standard error, and 130 after an interrupt.
+    Return the exit code: 0 for success, 1 if a run fails the `--max-loss` check, 2 for invalid
+    input (with a one-line message on standard error), and 130 after an interrupt.
     """
     try:
         args = _make_parser().parse_args(argv)
@@ -265,7 +265,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _name_options(error: Exception) -> str:
-    """Return the message of an error, in which options replace the names of arguments."""
+    """Return the message of an error, with argument names replaced by option names."""
     message = str(error)
     for name in getattr(error, "arguments", ()):
         option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
@@ -305,7 +305,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
 
 
 def _add_implied(args: Namespace) -> Namespace:
-    """Add implied options, the measures and the names of the systems to the options."""
+    """Return the options together with implied options, the measures and the system names."""
     names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
     implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}
@@ -327,7 +327,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")
     check_whole_number(args.seed or 0, "seed", 0)
-    names = {  # names come last, so that they replace equal paths
+    names = {  # names come last, so that they override equal paths
         **{os.path.basename(path): name for name, path in args.systems.items()},
         **{path: name for name, path in args.systems.items()},
         **{name: name for name in args.systems},
@@ -354,7 +354,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
 
 def _write(text: str, args: Namespace) -> None:
     """Write the text to the file specified by --output, or to standard output."""
-    # A terminal would execute control characters in ids.
+    # A terminal would interpret control characters in ids.
     is_unchanged = args.format in ("csv", "html") and (args.output or not sys.stdout.isatty())
     text = (utf8 if is_unchanged else escape_unprintable)(text.rstrip("\n") + "\n")
     if args.output is not None:
@@ -374,7 +374,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command, which has the subcommands evaluate and compare."""
+    """Return the argument parser with the subcommands evaluate and compare."""
     top = _Parser(
         prog="skgraded",
         description="Evaluate and compare rankings with graded relevance.",

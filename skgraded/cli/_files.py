@@ -1,4 +1,4 @@
-"""Evaluation of files: qrels and runs, LETOR files and scores, or tables."""
+"""Evaluate files: qrels and runs, LETOR files and scores, or tables."""
 
 import glob
 import os
@@ -26,10 +26,10 @@ from skgraded.reports import Evaluation, evaluate
 from skgraded.reports.run_evaluations import evaluate_each_run
 from skgraded.writing.text import utf8
 
-# Kinds of files, as messages name them.
+# File types, as they are called in messages.
 RUNS, LETOR, TABLE = "qrels and runs", "a LETOR file", "a table"
 FOLDER = "a folder or a pattern of Parquet files"
-# The only kind of files for which an option has an effect, keyed by option.
+# Maps each option to the only file type for which it has an effect.
 ONLY_FOR = {
     "split": RUNS,
     "drop_identical_ids": RUNS,
@@ -38,7 +38,7 @@ ONLY_FOR = {
     "duplicates": FOLDER,
     "summary_label": FOLDER,
 }
-# Texts of notes about judged queries that are missing from a run.
+# Wording of notes about judged queries that are missing from a run.
 FATES = {
     "count": "count as empty rankings",
     "raise": "are refused (-c counts them)",
@@ -48,7 +48,7 @@ LETOR_LINE = re.compile(rb"\s*\S+\s+qid:")
 
 
 def find_kind(paths: Sequence[str]) -> str:
-    """Return the kind of the files, which is RUNS for LETOR files, because no file is opened."""
+    """Return the file type; it is RUNS for LETOR files, because no file is opened."""
     if len(paths) > 1:
         return RUNS
     is_pattern = glob.has_magic(paths[0]) and not os.path.exists(paths[0])
@@ -77,7 +77,7 @@ def name_systems(args: Namespace, kind: str) -> dict[str, str]:
 
 
 def _refuse_unavailable(args: Namespace, kind: str) -> None:
-    """Raise an error if an option has no effect for the kind of the input files."""
+    """Raise a ValueError if an option has no effect for this type of input file."""
     for option, needed in ONLY_FOR.items():
         if getattr(args, option) and kind != needed:
             raise ValueError(
@@ -91,8 +91,8 @@ def _refuse_unavailable(args: Namespace, kind: str) -> None:
         or args.per_query
     ):
         raise ValueError(
-            "--system-names, --ties trec, --names trec_eval, --per-query and names of columns are "
-            f"not available for {FOLDER}."
+            "--system-names, --ties trec, --names trec_eval, --per-query and custom column names "
+            f"are not available for {FOLDER}."
         )
 
 
@@ -102,7 +102,7 @@ def _refuse_unavailable(args: Namespace, kind: str) -> None:
 def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     """Evaluate the systems; return a report of all systems, and a dict of reports by system.
 
-    For a folder, the first value is a Summary or Summaries. For other files, both values are equal.
+    For a folder, the first value is a Summary or Summaries; otherwise, both values are the same.
     """
     if args.kind != RUNS:
         _refuse_unavailable(args, args.kind)

@@ -1,4 +1,4 @@
-"""Columns and formats of the output of the command; `WRITERS` lists the formats."""
+"""Columns and formats of the command-line output; `WRITERS` lists the formats."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from skgraded.writing.tables import fitting
 from skgraded.writing.text import format_percent
 
 OFFICIAL = (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
-MOST_PAIRS = 12  # pairs; with more pairs, text contains no sentences about them
+MOST_PAIRS = 12  # maximum number of pairs that are described in sentences
 DIFFERENT = (
     "The runs contain different queries (see n_queries), so their means cannot be compared: "
     "use -c to count missing queries as empty rankings."
@@ -69,7 +69,7 @@ def read_measure_columns(args: Namespace) -> list[MeasureColumn]:
         columns = _select_means(columns)
     names = ["run", "query", "n_queries", *(column.name for column in columns)]
     if repeated := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f'{repeated[0]} names two columns: use -m "MEASURE as NAME".')
+        raise ValueError(f'Two columns are named {repeated[0]}: use -m "MEASURE as NAME".')
     return columns
 
 
@@ -103,7 +103,7 @@ def _select_means(columns: Sequence[MeasureColumn]) -> list[MeasureColumn]:
 
 
 def rename_columns(ev: Evaluation, columns: Sequence[MeasureColumn]) -> Evaluation:
-    """Return an Evaluation whose measures have the names of the columns."""
+    """Return an Evaluation whose measures are named after the columns."""
     values = {column.name: ev.per_query[column.measure.name] for column in columns}
     undefined = {column.name: ev.undefined[column.measure.name] for column in columns}
     return replace(ev, per_query=values, undefined=undefined)
@@ -245,7 +245,7 @@ def _write_comparison(comparison: Comparison, systems: Systems, args: Namespace)
 
 
 def find_missing(systems: Systems) -> tuple[str, Any] | None:
-    """Return the name of a run that lacks a query of another run, with the query; or None."""
+    """Return a pair (run, query) if a run lacks a query of another run, otherwise None."""
     ids = {
         name: dict.fromkeys(to_plain_list(report.query_ids))
         for name, report in systems.items()
@@ -257,7 +257,7 @@ def find_missing(systems: Systems) -> tuple[str, Any] | None:
 
 
 def _describe_undefined(systems: Systems) -> list[str]:
-    """Return a list with a line that counts undefined queries; [] if all queries are defined."""
+    """Return a list with one line about the undefined queries, or [] if there are none."""
     numbers = {
         name: ", ".join(f"{key} {n}" for key, n in report.n_undefined.items() if n)
         for name, report in systems.items()
@@ -334,7 +334,7 @@ def _write_comparison_json(comparison: Comparison, systems: Systems, args: Names
     for name, of_system in systems.items():
         if name in report:
             raise ValueError(
-                f"The JSON of compare has a field {name!r}: choose other names with --system-names."
+                f"The JSON output already has a field {name!r}: choose different --system-names."
             )
         report[name] = {
             key: value

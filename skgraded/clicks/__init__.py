@@ -1,4 +1,4 @@
-"""Logs of clicks: position bias, grades, preferences and comparisons of rankers."""
+"""Click logs: position bias, grades, preferences and comparisons of rankers."""
 
 from skgraded.clicks.bias import PositionBias
 from skgraded.clicks.log import ClickLog

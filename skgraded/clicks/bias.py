@@ -48,10 +48,10 @@ class PositionBias:
     _columns: dict[str, np.ndarray]  # the columns of `to_frame`
 
     def weights(self, position: ArrayLike, clip: float | None = None) -> np.ndarray:
-        """Return the inverse propensity weights 1 / examination of the positions of n rows.
+        """Return the inverse propensity weights 1 / examination for the positions of n rows.
 
-        Weights above `clip`, a number ≥ 1, are set to `clip`. Positions that are not in the log have
-        the weight nan.
+        Weights above `clip`, a number ≥ 1, are set to `clip`. Positions that are not in the log
+        have weight nan.
         """
         weights = invert_examination(np.append(self.examination, np.nan), CHECK_CLIP(clip))
         return weights[np.minimum(read_positions(position), len(self.examination))]
@@ -62,9 +62,9 @@ class PositionBias:
         The pandas.DataFrame has the columns
 
         - ``position``, ``examination``,
-        - ``ci_low``, ``ci_high``: limits of the bootstrap interval; nan with too few sessions or
-          queries,
-        - ``click_rate``: clicks per impression, not corrected,
+        - ``ci_low``, ``ci_high``: limits of the bootstrap interval; nan if there are too few
+          sessions or queries,
+        - ``click_rate``: clicks per impression, not corrected for bias,
         - ``n_impressions``,
         - ``n_interventions``: number of documents of a query that were also shown at another
           position.
@@ -83,7 +83,7 @@ def estimate_bias(
     n_resamples: int,
     rng: int | np.random.Generator | None,
 ) -> PositionBias:
-    """Estimate the examination of each position with its interval, from checked settings."""
+    """Estimate the examination of each position and its interval; settings are not validated."""
     counts = Counts.of(rows, method)
     n_shown = np.bincount(rows.places, rows.impressions)
     clicks = np.bincount(rows.places, rows.clicks)
@@ -139,8 +139,9 @@ def draw_weights(
 class Counts:
     """Counts of log rows per cell (query, document, position).
 
-    With the method "randomized", all rows count as one document, so all positions are comparable.
-    The bootstrap resamples units, which are sessions, queries or, if neither is known, rows.
+    With the method "randomized", all rows are treated as one document, so all positions are
+    comparable. The bootstrap resamples units, which are sessions, queries or, if neither is known,
+    rows.
     """
 
     rows: Impressions
@@ -156,7 +157,7 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count impressions and clicks; by default, units are sessions or else queries."""
+        """Count impressions and clicks; by default, units are sessions or, if unknown, queries."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")
@@ -229,7 +230,7 @@ class Counts:
 
 
 def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.ndarray:
-    """Read the examination of each position, which must be known for positions with clicks."""
+    """Return the examination of each position; it must be known for all clicked positions."""
     examination = bias.examination if isinstance(bias, PositionBias) else column(bias, "bias")
     refuse_invalid(
         examination,

@@ -63,7 +63,7 @@ class Impressions:
 
     @classmethod
     def read(cls, columns: Mapping[str, Any], names: Mapping[str, str]) -> Self:
-        """Check the columns, keyed by argument; `names` are the names in the user's table."""
+        """Check the columns, keyed by argument; `names` contains the corresponding column names."""
         places = read_positions(columns["position"])
         n, is_counted = len(places), columns["n_impressions"] is not None
         values = column(columns["clicked"], "clicked", n, "position")
@@ -114,7 +114,7 @@ class Impressions:
                 "without a click. If impressions and clicks are separate events, take the maximum: "
                 f"log.groupby({keys}, as_index=False)[{clicked!r}].max() in pandas, or SELECT "
                 f"{listed}, max({clicked}) AS {clicked} FROM log GROUP BY {listed} in SQL. If a "
-                "session repeats a query, number its lists: a session is one list of results."
+                "query is repeated in a session, pass a different session id for each result list."
             )
 
     def require(self, purpose: str, *names: str) -> None:
@@ -141,7 +141,7 @@ class Impressions:
         for row, fault in faults:
             raise ValueError(
                 f"Session {to_plain_list(values['session'][[session[row]]])[0]!r} contains {fault}: a "
-                "session is one list of results of one query, with one row per item."
+                "session is one list of results for one query, with one row per item."
             )
 
 

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     import pandas
 
 RULES = ("click_skip_above", "last_click_skip_above")
-MOST_LEFT_OUT = 0.05  # largest share of resamples that may lack an estimate of the examination
+MOST_LEFT_OUT = 0.05  # maximum share of resamples that may lack an estimate of the examination
 
 
 class ClickLog:
-    """A log of impressions, which reports where documents were shown and whether they were clicked.
+    """A log of impressions that records where documents were shown and whether they were clicked.
 
-    One row is one impression: a document (item) that a session showed at a position.
+    Each row is one impression: a document (item) shown at a position in a session.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ClickLog:
     qid, item : array-like of shape (n,), or str, optional
         Query and document of each row.
     session : array-like of shape (n,), or str, optional
-        Session of each row. A session is one list of results of one query.
+        Session of each row. A session is one list of results for one query.
     n_impressions : array-like of shape (n,), or str, optional
         Number of impressions of each row, if a database counted the log per query, item and
         position. Count clicks with ``count_if(clicks > 0)``: ``sum(clicks)`` would count two clicks
@@ -124,9 +124,10 @@ class ClickLog:
     ) -> PositionBias:
         r"""Estimate how often each position is examined, relative to position 1.
 
-        In the position-based model, a document at position k is clicked with the probability
-        :math:`\theta_k \gamma`: the position is examined, and the document is attractive. Documents
-        that were shown at several positions for the same query identify the ratios of θ [1]_.
+        In the position-based model, a document at position k is clicked with probability
+        :math:`\theta_k \gamma`, where θ_k is the probability that the position is examined, and γ
+        the probability that the document is attractive. Documents that were shown at several
+        positions for the same query identify the ratios of θ [1]_.
 
         Parameters
         ----------
@@ -173,7 +174,7 @@ class ClickLog:
         return estimate_bias(self._rows, method, level, n_resamples, rng)
 
     def grades(self, bias: PositionBias | ArrayLike, clip: float | None = None) -> np.ndarray:
-        """Return grades without position bias, which are clicks divided by the examination.
+        """Return grades without position bias, that is, clicks divided by the examination.
 
         For any sum of grade · discount, such as `DCG` with ``gain="linear"``, these grades have the
         same expectation as the attractiveness of the documents [1]_. This does not hold for
@@ -224,8 +225,8 @@ class ClickLog:
         rule : str, default="click_skip_above"
             Which pairs are preferences:
 
-            - ``"click_skip_above"``: a clicked item over each item above it without a click,
-            - ``"last_click_skip_above"``: the same, only for the lowest clicked item of a session.
+            - ``"click_skip_above"``: a clicked item over each item above it that was not clicked,
+            - ``"last_click_skip_above"``: the same, only for the last clicked item of a session.
 
         Returns
         -------
@@ -237,7 +238,7 @@ class ClickLog:
         Raises
         ------
         ValueError
-            If the rule is unknown, or a session is not one list of results of one query.
+            If the rule is unknown, or a session is not one list of results for one query.
 
         References
         ----------
@@ -429,7 +430,7 @@ def compare_clicks(
     rng: int | np.random.Generator | None,
     advance: Callable[[int], Any],
 ) -> dict[str, Any]:
-    """Return the columns of `ClickLog.compare`; `baseline` is the position of a system."""
+    """Return the columns of `ClickLog.compare`; `baseline` is the index of a system."""
     rows.check_sessions("item")
     counts = Counts.of(rows, bias, clusters) if isinstance(bias, str) else None
     examination = read_examination(rows, bias if counts is None else counts.estimate())
@@ -476,7 +477,7 @@ def compare_clicks(
 def compute_limits(
     means: np.ndarray, resampled: np.ndarray, baseline: int, n_clusters: int, level: float
 ) -> dict[str, np.ndarray]:
-    """Return the columns of differences, limits and p-values, which are nan without resamples."""
+    """Return the differences, limits and p-values; without resamples, the last two are nan."""
     from scipy.special import stdtr
 
     values = np.stack([means, means - means[baseline]])
@@ -505,7 +506,7 @@ def compute_limits(
 def sum_discounts(
     rows: Impressions, scores: Mapping[str, np.ndarray], dcg: DCG, cluster: np.ndarray
 ) -> Any:
-    """Return a sparse matrix with one column per cluster, whose rows are sums over its sessions.
+    """Return a sparse matrix of sums over the sessions of each cluster, with a column per cluster.
 
     The rows contain the discounts of clicked items per system and position, then the number of
     clicks per position, and finally the number of sessions.
@@ -526,9 +527,9 @@ def sum_discounts(
 def compute_row_discounts(
     scores: np.ndarray, session: np.ndarray, discounts: np.ndarray
 ) -> np.ndarray:
-    """Return the discount of each row for its rank in its session, which is 0 for the score -inf.
+    """Return the discount for the rank of each row in its session; it is 0 if the score is -inf.
 
-    `discounts` contains one value per rank, and lower ranks have the discount 0. Tied rows have the
+    `discounts` contains one value per rank; all lower ranks have discount 0. Tied rows have the
     mean discount of their ranks, which is the expectation over all orders.
     """
     order = np.lexsort((-scores, session))

@@ -1,4 +1,4 @@
-"""Corrections of p-values for multiple tests, and the levels of the corresponding intervals."""
+"""Correct p-values for multiple testing, and choose the levels of the corresponding intervals."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from skgraded.stats.rounding import Numbers
 
 
 class Correction(NamedTuple):
-    """A correction of p-values for multiple tests, with the names used in reports."""
+    """A correction of p-values for multiple testing, and its name in reports."""
 
     words: str  # name of the correction within a sentence
     # maps p-values to corrected p-values, which may exceed 1
@@ -18,7 +18,7 @@ class Correction(NamedTuple):
 
 
 def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
-    """Correct p-values for multiple tests; the p-values of rows without a test remain nan."""
+    """Correct p-values for multiple testing; nan p-values, from rows without a test, remain nan."""
     adjusted = np.array(p_values, dtype=float)
     tested = ~np.isnan(adjusted)
     if correction is not None and tested.any():
@@ -27,15 +27,15 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
 
 
 def is_significant(p: Numbers, level: Numbers) -> Any:
-    """Return whether p-values, corrected or not, are significant at a confidence level."""
+    """Return whether corrected or uncorrected p-values are significant at a confidence level."""
     return p <= 1 - level + 1e-12  # in floating point, 1 - 0.95 is not exactly 0.05
 
 
 def find_level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
-    """Return the confidence level of each interval such that all intervals jointly have `level`.
+    """Return the individual level at which the intervals have the joint confidence level `level`.
 
-    For the false discovery rate, `level` is the share of the significant differences whose
-    intervals contain the true mean (Benjamini and Yekutieli 2005).
+    With "fdr_bh", `level` is the expected share of significant differences whose intervals contain
+    the true mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))
     if correction is None or not n_tests:

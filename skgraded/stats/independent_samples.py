@@ -1,4 +1,4 @@
-"""Independent samples, such as days: Welch's and Fisher's tests, and control limits."""
+"""Compare independent samples, such as days: Welch's and Fisher's tests, and control limits."""
 
 import math
 from typing import NamedTuple, Self
@@ -14,7 +14,7 @@ class MeanGap(NamedTuple):
     """The difference between the means of two independent samples, with Welch's t-test."""
 
     difference: float  # exactly 0 if all values of both samples are equal
-    error: float  # standard error; 0 if each sample has identical values, nan if one has n < 2
+    error: float  # standard error; 0 if both samples are constant, nan if a sample has n < 2
     degrees: float  # Welch-Satterthwaite degrees of freedom
     p_value: float  # two-sided, or nan if a sample has fewer than two values
 
@@ -22,8 +22,8 @@ class MeanGap(NamedTuple):
     def of(cls, first: Moments, second: Moments) -> Self:
         """Compare the means of two samples, given their moments.
 
-        If all values of a sample are identical, p is at least the p-value of a sign test of this
-        sample.
+        If all values of a sample are identical, the p-value is not lower than in a sign test of
+        this sample.
         """
         from scipy.special import stdtr
 
@@ -66,7 +66,7 @@ def _find_error_of_mean(sample: Moments) -> float:
 
 
 def compute_share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
-    """Return the two-sided p-value of Fisher's exact test of two shares, or nan without values."""
+    """Return the two-sided p-value of Fisher's exact test for two shares, or nan without values."""
     from scipy.stats import fisher_exact
 
     if not min(sizes):
@@ -84,12 +84,13 @@ FEWEST_DEGREES = 2  # with 1 degree of freedom, limits are hundreds of standard 
 def compute_prediction_limits(
     values: np.ndarray, seasons: np.ndarray, errors: np.ndarray
 ) -> np.ndarray:
-    """Return the center, lower and upper limit for each value, of shape (n, 3), ignoring nan.
+    """Return the center, lower limit and upper limit for each value as an array of shape (n, 3).
 
-    The limits of x come from the values before it: m ± t s √(1 + 1/k), where m is the mean of the k
-    values in the same season, s² the pooled variance within seasons, and t the quantile of
-    Student's distribution that corresponds to three standard deviations. Limits are nan if there are
-    too few values, and at least as wide as the sampling `errors`, which may be nan.
+    The limits for a value depend only on earlier values that are not nan: m ± t s √(1 + 1/k), where
+    m is the mean of the k values in the same season, s² is the pooled variance within seasons, and
+    t is the quantile of Student's t distribution that corresponds to three standard deviations.
+    Limits are nan if there are too few values, and at least as wide as the sampling `errors`, which
+    may be nan.
     """
     from scipy.special import ndtr, stdtrit
 
@@ -111,10 +112,10 @@ def compute_prediction_limits(
 
 
 def bound_share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the largest plausible deviation of each share from the share of all earlier counts.
+    """Return the largest plausible deviation of each share from the share in all earlier counts.
 
-    The bound d = |p - q| of a share p solves d = z √(p (1 - p) / n) for q, where z is WIDTH, as in
-    Wilson's interval.
+    If q is the earlier share and z is WIDTH, the bound d solves n d² = z² (q (1 - q) + d). It is at
+    least as wide as Wilson's interval on both sides.
     """
     n_before, n_queries = (np.cumsum(part) - part for part in (counts, sizes))
     share = n_before / np.maximum(n_queries, 1)

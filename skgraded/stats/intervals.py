@@ -7,7 +7,7 @@ import numpy as np
 from skgraded._input.door import check_whole_number, choice_validator, number_validator
 from skgraded.stats.rounding import ROUNDING, Moments, Numbers, are_equal
 
-Rng: TypeAlias = int | np.random.Generator | None  # what users pass as a source of randomness
+Rng: TypeAlias = int | np.random.Generator | None  # sources of randomness accepted from users
 
 METHODS = ("bootstrap", "t")
 FEWEST_RESAMPLES = 100  # minimum number of resamples; with fewer, interval limits are imprecise
@@ -29,9 +29,10 @@ class ConfidenceInterval(NamedTuple):
 
 
 class MeanEstimate(NamedTuple):
-    """A weighted mean, its standard error (nan for one unit) and the range; nan without values.
+    """A weighted mean with its standard error (nan for a single unit) and the range of the values.
 
-    The units are independent: clusters of values or, without clusters, the n values.
+    The units are independent: clusters of values or, without clusters, the n values. Without
+    values, the statistics are nan.
     """
 
     n: int
@@ -89,8 +90,8 @@ def estimate_mean(
 ) -> MeanEstimate:
     """Estimate the mean m = Σ w v / Σ w and its error √(G / (G - 1) Σ_g (Σ w (v - m))²) / Σ w.
 
-    The inner sum is over the values of one of G clusters; `cluster` contains their numbers. Without
-    clusters, each value is its own cluster.
+    The inner sum is over the values in cluster g, and G is the number of clusters. Without
+    clusters, each value is a separate cluster.
     """
     values, weights, cluster = _keep_counting(values, weights, cluster)
     n = len(values)
@@ -111,7 +112,7 @@ def estimate_mean(
 def sum_differences(
     values: np.ndarray, cluster: np.ndarray | None, mean: Numbers = 0.0, shares: Numbers = 1.0
 ) -> np.ndarray:
-    """Sum shares · (values - mean) over each cluster; sums of rounding errors are 0."""
+    """Sum shares · (values - mean) within each cluster; sums due to rounding errors become 0."""
     sums = sum_clusters(shares * (values - mean), cluster)
     if cluster is None:
         return sums
@@ -174,7 +175,7 @@ def _keep_counting(
 
 
 def compute_t_reach(n: Numbers, level: Numbers) -> Any:
-    """Return the half-width of Student's interval for a mean of n units, in standard errors."""
+    """Return the half-width of Student's t interval for a mean of n units, in standard errors."""
     from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but faster to import
 
     return stdtrit(n - 1, (1 + level) / 2)
@@ -190,7 +191,7 @@ def _bca(
     """Compute Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
 
     The mean of all units is Σ totals / Σ sizes; without sizes, each size is 1. SciPy draws the
-    resamples, but would need n² steps for the jackknife means (40 s for 100,000 queries).
+    resamples, but its jackknife would take O(n²) time (40 s for 100,000 queries).
     """
     from scipy import stats
     from scipy.special import ndtr, ndtri
@@ -215,7 +216,7 @@ def _bca(
     w = np.ones(len(totals)) if sizes is None else sizes
     jackknife_means = (totals.sum() - totals) / (w.sum() - w)
     others = np.arange(len(w)) != np.argmax(w)
-    if w[others].sum() < 1e-6 * w.max():  # the differences consist of rounding errors
+    if w[others].sum() < 1e-6 * w.max():  # the differences are only rounding errors
         jackknife_means[~others] = totals[others].sum() / w[others].sum()
     spread = jackknife_means.mean() - jackknife_means
     spread /= np.abs(spread).max()

@@ -1,4 +1,4 @@
-"""Agreement of two judges, and prediction-powered means of human and machine judgments."""
+"""Agreement between two judges, and prediction-powered means from human and machine judgments."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
@@ -22,7 +22,8 @@ def measure_agreement(
     """Compute Cohen's kappa and Krippendorff's alpha for the grades of two judges.
 
     If `is_ordinal`, alpha uses the ordinal distance; otherwise alpha uses the interval distance,
-    and kappa is nan. The jackknife omits whole queries, whose documents are not independent.
+    and kappa is nan. The jackknife omits whole queries, because documents of the same query are not
+    independent.
     """
     query = np.unique(query, return_inverse=True)[1]
     both = np.concatenate([truth, judge])
@@ -71,10 +72,10 @@ def jackknife(
     grades: np.ndarray,
     query: np.ndarray,
 ) -> Estimate:
-    """Compute a statistic from -1 to 1 and its interval over queries.
+    """Compute a statistic between -1 and 1 and its jackknife confidence interval over queries.
 
-    `without_each` yields arrays of sums; each sum is over all queries except one. If the jackknife
-    finds no variance, the effective number of queries is used.
+    `without_each` yields arrays of sums, each of which leaves out one query. If the jackknife
+    variance is 0, the interval is based on the effective number of queries.
     """
     from scipy.special import ndtri
 
@@ -99,10 +100,10 @@ def jackknife(
 
 
 def compute_exact_interval(estimate: float, n: float, level: float) -> ConfidenceInterval:
-    """Compute the interval of Korn and Graubard (1998) for an agreement from -1 to 1.
+    """Compute Korn and Graubard's (1998) confidence interval for an agreement between -1 and 1.
 
-    The share (1 - estimate) / 2 is treated as a binomial share of n independent observations, where
-    n need not be an integer. The interval is Clopper and Pearson's interval.
+    This is the Clopper-Pearson interval for (1 - estimate) / 2, treated as the proportion of
+    successes in n independent trials, where n need not be an integer.
     """
     from scipy.special import betaincinv
 
@@ -115,8 +116,8 @@ def compute_exact_interval(estimate: float, n: float, level: float) -> Confidenc
 def count_effective_queries(grades: np.ndarray, query: np.ndarray) -> float:
     """Return Kish's effective number of queries for the grades of two judges.
 
-    Each query is weighted by the disagreement that its grades would have with random grades, so
-    queries in which all grades are the most frequent grade count little.
+    Each query is weighted by the expected disagreement between its grades and randomly drawn
+    grades, so queries that contain only the most frequent grade have a low weight.
     """
     _, codes, counts = np.unique(grades, return_inverse=True, return_counts=True)
     weights = np.bincount(np.tile(query, 2), 1 - counts[codes] / len(grades))
@@ -146,7 +147,7 @@ class GradePairs:
             yield self.total - np.bincount(cells, minlength=n * n_pairs).reshape(n, n_pairs)
 
     def _n_grades(self, counts: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """For each row of counts, return how often the judge with these `codes` gave each grade."""
+        """Return how often the judge with these `codes` assigned each grade, per row of counts."""
         n = np.zeros((*counts.shape[:-1], len(self.grades)))
         order = np.argsort(codes, kind="stable")
         known, starts = np.unique(codes[order], return_index=True)
@@ -208,7 +209,7 @@ def tau_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def resample_tau(
     truth: np.ndarray, judge: np.ndarray, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the 2.5 % and 97.5 % quantiles of tau-b over resampled queries.
+    """Return the 2.5 % and 97.5 % quantiles of tau-b over bootstrap resamples of the queries.
 
     The arrays have the shape (n_systems, n_queries); nan values are ignored. The quantiles are not
     a confidence interval, because ties in the resamples lower tau. They are nan for a single query.
@@ -233,17 +234,17 @@ def resample_tau(
 
 
 def rank_means(means: np.ndarray) -> np.ndarray:
-    """Return the ranks of the means; ties share a mean rank. All ranks are nan if a mean is nan."""
+    """Return the ranks of the means, averaged over ties. All ranks are nan if any mean is nan."""
     return (signs(means[:, None], means).sum(axis=1) + len(means) + 1) / 2
 
 
 # Prediction-powered means (Angelopoulos, Bates et al. 2023), with the weights of PPI++ ------------
 
-FEWEST_QUERIES = 10  # with fewer human-judged queries, estimates of weight and error are unreliable
+FEWEST_QUERIES = 10  # with fewer human-judged queries, estimated weights and errors are unreliable
 
 
 class PoweredMean(NamedTuple):
-    """A prediction-powered mean over n human-judged queries and n_judge further queries."""
+    """A prediction-powered mean over n human-judged queries and n_judge additional queries."""
 
     n: int
     n_judge: int
@@ -268,7 +269,7 @@ class PoweredMean(NamedTuple):
 
     @property
     def worth(self) -> float:
-        """Number of human-judged queries that give the same standard error without the judge."""
+        """Number of human-judged queries needed for the same standard error without the judge."""
         if not self.standard_error:
             return float(self.n)
         return self.n * (self.human_error / self.standard_error) ** 2
@@ -284,9 +285,9 @@ def variance(values: np.ndarray) -> float:
 def estimate_powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> PoweredMean:
     """Estimate the mean human value over all queries.
 
-    `human` (h) and `judge` (j) cover the same n queries; `others` contains the judge's N other
-    values. The weight is λ = cov(h, j) / ((1 + n/N) var(j)), with var(j) over all values of the
-    judge.
+    `human` (h) and `judge` (j) contain values for the same n queries; `others` contains the judge's
+    values for N additional queries. The weight is λ = cov(h, j) / ((1 + n/N) var(j)), where var(j)
+    is computed from all of the judge's values.
     """
     n, n_judge, weight = len(human), len(others), 0.0
     judge_variance = variance(np.concatenate([judge, others]))
@@ -311,8 +312,8 @@ def count_queries_needed(
 ) -> tuple[float, float]:
     """Return how many queries people must judge for this half-width, without and with the judge.
 
-    The judge's queries are fixed. If the judge does not reduce the number of human-judged queries,
-    both results are equal. Both are nan if no number suffices.
+    The queries of the judge are fixed. If the judge does not reduce the required number, both
+    results are equal. Both are nan if no number suffices.
     """
     human_variance, total = variance(human), len(judge) + len(others)
     alone = bisect_left(

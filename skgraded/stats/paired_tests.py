@@ -1,4 +1,4 @@
-"""Paired samples: differences of two systems, their tests, and one-sided outcomes."""
+"""Compare paired samples: differences between two systems, their tests, and one-sided outcomes."""
 
 import math
 from bisect import bisect_left
@@ -22,13 +22,13 @@ FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number 
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
 # Wilcoxon's test is exact for at most this many queries, with and without ties or zeros.
 MOST_TIED, MOST_DISTINCT = 13, 50
-SLACK = 1e-12  # rounding error of a sum of differences, as a share of the sum of their sizes
-WIDE = 1e9  # above this ratio of two differences, the slack of one could hide the other
+SLACK = 1e-12  # rounding error of a sum of differences, relative to the sum of absolute values
+WIDE = 1e9  # above this ratio of two differences, the slack of one could exceed the other
 Seed = int | np.random.Generator
 
 
 class PairedSample(NamedTuple):
-    """Summary statistics of a system, its baseline and their differences, without a test."""
+    """Summary statistics for a system, its baseline and their differences, without a test."""
 
     mean: float
     baseline_mean: float
@@ -37,10 +37,10 @@ class PairedSample(NamedTuple):
     losses: int
     n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
     deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
-    unit_deviation: float  # for clusters: standard error times the root of the number of clusters
-    n_differing: int  # number of queries, or clusters, whose (sum of) differences is not 0
+    unit_deviation: float  # for clusters: standard error times the square root of their number
+    n_differing: int  # number of queries or clusters for which the (summed) difference is not 0
     estimate: MeanEstimate  # estimate of the mean difference
-    differences: np.ndarray | None = None  # nan for excluded queries; None if they are unknown
+    differences: np.ndarray | None = None  # nan for excluded queries; None if not available
 
 
 def summarize_pair(
@@ -50,7 +50,7 @@ def summarize_pair(
     weights: np.ndarray | None = None,
     cluster: np.ndarray | None = None,
 ) -> PairedSample:
-    """Summarize two samples of values; `are_undefined` are the queries undefined for both."""
+    """Summarize two samples of values; `are_undefined` marks queries undefined for both."""
     of_queries = subtract_baseline(values, baseline_values, weights, merge=True)
     is_known = ~np.isnan(of_queries)
     differences = of_queries[is_known]
@@ -113,17 +113,17 @@ def average_queries(values: np.ndarray, query: np.ndarray, n_queries: int) -> np
 class PairedTest(NamedTuple):
     """A paired test. Each row passed to its function `p` contains at least two differences.
 
-    Differences that are equal up to rounding errors are exactly equal; see `subtract`.
+    Differences that are equal up to rounding errors must be exactly equal; see `subtract`.
     """
 
     words: str  # name of the test within a sentence
     # p(rows, n_resamples, seed, advance, cluster) returns one p-value per row, ignoring nan.
-    # `cluster` is None or contains the number of each query's cluster.
+    # `cluster` is None or contains the cluster number of each query.
     p: Callable[..., Any]
     # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 nonzero units.
-    # The second value tells whether the number of resamples limits this p-value.
+    # The second return value is True if the number of resamples limits this p-value.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
-    # The sign of statistic(differences) tells which system p favors; None means the mean
+    # The sign of statistic(differences) shows which system the test favors; None means the mean.
     statistic: Callable[[np.ndarray], float] | None
     efficiency: float  # Pitman efficiency relative to the t-test, for normal differences
     accepts_clusters: bool = False  # whether p uses `cluster`
@@ -143,8 +143,8 @@ def p_values(
     """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
 
     Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
-    differences are 0 or there is only one, and nan if there are none. `advance` receives the number
-    of resamples drawn, and `cluster` contains the number of each query's cluster.
+    differences are 0 or there is only one, and nan if there are none. `advance` is called with the
+    number of resamples drawn, and `cluster` contains the cluster number of each query.
     """
     counting = np.count_nonzero(sum_clusters((~np.isnan(rows)).astype(int), cluster), axis=1)
     p = np.where(counting, 1.0, np.nan)
@@ -162,14 +162,14 @@ def compute_p_of_sums(test: str, sample: PairedSample) -> float:
         return 1.0 if n else math.nan
     if sample.deviation == 0:
         return compute_p_of_identical(n)
-    assert p_of_t is not None  # `validate_settings` refuses other tests
+    assert p_of_t is not None  # `validate_settings` rejects all other tests
     return p_of_t(n, sample.estimate.mean / sample.estimate.standard_error)
 
 
 def find_smallest_p_values(
     test: str, n_units: np.ndarray, n_differing: np.ndarray, n_resamples: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each row's smallest possible p-value, and whether the resamples limit it."""
+    """Return the smallest possible p-value of each row, and whether `n_resamples` limits it."""
     n_differing = np.where(n_units < 2, 0, n_differing)
     sizes, size_of = np.unique(n_differing, return_inverse=True)
     smallest = [
@@ -189,7 +189,7 @@ def choose_n_resamples(n_tests: int, level: float, correction: str | None) -> in
 def _row_by_row(
     p_of_row: Callable[[np.ndarray, np.ndarray | None], float],
 ) -> Callable[..., list[float]]:
-    """Convert a function that tests one row without nan to a function that tests many rows."""
+    """Convert a test of a single row without nan into a test of many rows that may contain nan."""
 
     def p_of_rows(rows: np.ndarray, *settings: Any) -> list[float]:
         cluster = settings[-1]
@@ -230,7 +230,7 @@ def _compute_p_of_flips(
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
     slack: Any = SLACK * sizes.sum(axis=0)
-    # The slack of huge differences can hide small ones; if so, it is computed for each flip.
+    # The slack for huge differences can exceed small ones; it is then computed for each flip.
     smallest = np.where(sizes > 0, sizes, np.inf).min(axis=0)
     is_hiding = (sizes.max(axis=0) > WIDE * smallest).any()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
@@ -329,7 +329,7 @@ def _sum_signed_ranks(differences: np.ndarray) -> float:
 
 
 def _double_ranks(differences: np.ndarray) -> np.ndarray:
-    """Return twice the ranks of the sizes, which are whole numbers; differences of 0 have rank 0."""
+    """Return twice the ranks of the absolute differences, which are integers; zeros have rank 0."""
     from scipy.stats import rankdata
 
     ranks, differs = np.zeros(len(differences)), differences != 0
@@ -449,9 +449,9 @@ def judge_outcomes(
     """Compare differences (system minus baseline) with the largest acceptable loss.
 
     Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``,
-    the smallest number of units that gives an outcome if all else is equal, or nan if no number
-    suffices. See `Comparison.outcomes`. A standard error of 0 means that all differences of a row
-    are equal.
+    the smallest number of units that would decide the outcome, all else being equal, or nan if no
+    number suffices. See `Comparison.outcomes`. A standard error of 0 means that all differences in
+    a row are equal.
     """
     from scipy.special import stdtrit
 
@@ -469,7 +469,7 @@ def judge_outcomes(
 
 
 def _count_needed(difference: float, deviation: float, error: float, max_loss: float) -> float:
-    """Return the smallest number of units with an outcome, or nan if no number suffices."""
+    """Return the smallest number of units that decides the outcome; nan if no number suffices."""
     from scipy.special import stdtrit
 
     margin = abs(difference + max_loss)

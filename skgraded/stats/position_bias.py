@@ -1,8 +1,9 @@
-"""Estimates of position bias from interventions: documents shown at several positions.
+"""Estimate position bias from interventions, that is, documents shown at several positions.
 
-A document is clicked with the probability θ_k · γ: position k is examined, and the document is
-attractive. The clicks of one document at two positions estimate the ratio of the two θ (Agarwal et
-al. 2019, *Estimating position bias without intrusive interventions*).
+A document at position k is clicked with probability θ_k · γ, where θ_k is the probability that the
+position is examined, and γ the probability that the document is attractive. Clicks on the same
+document at two positions yield an estimate of the ratio of their θ (Agarwal et al. 2019,
+*Estimating position bias without intrusive interventions*).
 """
 
 from dataclasses import dataclass
@@ -10,19 +11,19 @@ from typing import Any, Self
 
 import numpy as np
 
-MAX_PAIRED = 500  # maximum number of positions for "all_pairs", which has a parameter per pair
+MAX_PAIRED = 500  # maximum number of positions for "all_pairs", which has one parameter per pair
 LIMIT = 15.0  # largest |log θ|; no real log shows more bias
-# Methods and the minimum number of units for which they compute intervals.
-# With fewer units, 95 % intervals cover the truth in less than 90 % (`benchmarks/clicks.py`).
+# Minimum number of units for which each method computes confidence intervals.
+# With fewer units, the coverage of 95 % intervals is below 90 % (`benchmarks/clicks.py`).
 METHODS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}
 
 
 @dataclass(frozen=True)
 class Interventions:
-    """Pairs of cells that contain the same document of the same query at two positions.
+    """Pairs of cells with the same query and document at two different positions.
 
-    A cell is a (query, document, position). `first` and `second` are positions in the list of
-    cells. `pair` is the index of each pair in `low` and `high`, the distinct pairs of positions,
+    A cell is a (query, document, position) triple. `first` and `second` are the indices of cells.
+    `pair` is the index of each pair in `low` and `high`, the distinct pairs of positions, which are
     counted from 0.
     """
 
@@ -39,7 +40,7 @@ class Interventions:
         if method == "all_pairs" and (n_paired := len(np.unique(position))) > MAX_PAIRED:
             raise ValueError(
                 f"method='all_pairs' supports at most {MAX_PAIRED} positions; got {n_paired}. "
-                "Leave out the rows at low positions, or use 'adjacent_chain' or 'pivot'."
+                "Leave out the rows at the last positions, or use 'adjacent_chain' or 'pivot'."
             )
         if method in ("pivot", "randomized"):
             is_start = np.diff(document, prepend=-1) != 0
@@ -62,7 +63,7 @@ class Interventions:
     def estimate(
         self, rates: np.ndarray, weights: np.ndarray, n_positions: int, method: str
     ) -> np.ndarray:
-        """Return θ relative to position 1, with shape (n_positions,); nan if not identified.
+        """Return the ratios θ_k / θ_1 for all positions k; ratios that are not identified are nan.
 
         `rates` are the click rates of the cells, and `weights` the weights of the pairs.
         """
@@ -89,8 +90,8 @@ def _all_pairs(
 ) -> np.ndarray:
     """Maximize Σ C_k log(θ_k ρ_kk') + N_k log(1 - θ_k ρ_kk') over all pairs of positions.
 
-    For given θ, the best ρ of a pair is the root of a quadratic equation, so only log θ is
-    optimized. The likelihood depends on products θ ρ only, so θ_1 = 1 is no restriction.
+    For fixed θ, the optimal ρ of a pair is the root of a quadratic equation, so only log θ is
+    optimized. The likelihood depends only on products θ ρ, so θ_1 can be fixed at 1.
     """
     from scipy.optimize import minimize
     from scipy.sparse import coo_array

@@ -52,7 +52,7 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
 
 
 def sample_queries(query_ids: QueryIds, n: int, rng: Rng = None) -> np.ndarray:
-    """Draw distinct queries at random, for example for human judgments.
+    """Draw distinct queries at random, for example to collect human judgments.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _power(effect: float, n: int, level: float) -> float:
 
 
 def find_detectable_effect(n: np.ndarray, reach: np.ndarray) -> Any:
-    """Return the smallest effects that t-tests with critical values `reach` detect at power 0.8."""
+    """Return the smallest effect that a t-test with critical value `reach` detects with 80 % power."""
     from scipy.special import nctdtrinc
 
     effect = nctdtrinc(n - 1, 1 - POWER, reach) / np.sqrt(n)

@@ -1,16 +1,17 @@
-"""The rules of a search over boosters: which candidates are hopeless, and which may be the best.
+"""Rules for a search over boosters: which candidates are hopeless, and which may be the best.
 
 During training, a candidate is hopeless if it stays below the leader under two favorable
-assumptions: its best mean increases again by as much as in the second half of the rounds, and its
-gap to the leader is overestimated by some standard errors.
+assumptions: its best mean increases by as much again as in the second half of the rounds so far,
+and its gap to the leader is overestimated by several standard errors.
 
-After the search, candidate c is ruled out if it cannot be better than the leader L, the candidate
-with the highest mean, by more than a margin. Let d be the mean of L minus the mean of c, and s its
-standard error. The statistic is (d + margin) / s. This inverts a test of the hypothesis "c has the
-highest expected value". If it holds, the statistic is at most the maximum over all candidates i of
-the centered (mean of i - mean of c) / s. The distribution of this maximum is estimated by a Gaussian
-multiplier bootstrap over queries (Chernozhukov, Chetverikov & Kato 2013). The hypothesis is true
-only for the best candidate, so its tests need no correction for the number of candidates.
+After the search, candidate c is eliminated if it cannot be better than the leader L, the candidate
+with the highest mean, by more than a margin. Let d be the mean of L minus the mean of c, and let s
+be the standard error of d. The test statistic is (d + margin) / s. The null hypothesis is that c
+has the highest expected value. If it is true, the statistic is at most the maximum over all
+candidates i of the centered (mean of i - mean of c) / s. The distribution of this maximum is
+estimated with a Gaussian multiplier bootstrap over queries (Chernozhukov, Chetverikov & Kato 2013).
+The hypothesis is true only for the best candidate, so the tests need no correction for the number
+of candidates.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from skgraded.stats.rounding import TOLERANCE
 
 CHECKPOINTS = tuple(round(5 * 2 ** (j / 2)) for j in range(60))  # numbers of rounds: 5, 7, 10, …
-N_DRAWS = 4000  # with this number of draws, an error of .05 is estimated to within 7 %
+N_DRAWS = 4000  # with this many draws, an error rate of 0.05 is estimated to within 7 %
 
 
 def is_hopeless(curve: list[float], error: float, n_standard_errors: float, leader: float) -> bool:
@@ -60,7 +61,7 @@ def compare_with_leader(
         return difference, np.full(len(mean), np.nan), np.ones(len(mean), dtype=bool)
     critical = _estimate_critical_values(np.atleast_2d(np.cov(centered.T)), len(values), level, rng)
     error = (centered - centered[:, [leader]]).std(axis=0, ddof=1)
-    # Values equal to the leader's have no error, even if the critical value is infinite.
+    # Candidates equal to the leader have error 0, even if the critical value is infinite.
     error[error <= rounding] = 0.0
     half_width = np.where(error > 0, critical, 0.0) * error / np.sqrt(len(values))
     survives = difference + half_width >= margin
@@ -72,7 +73,7 @@ def _estimate_critical_values(
     covariance: np.ndarray, n_queries: int, level: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Return the critical value of each candidate, given the covariance of the per-query values."""
-    # Draws come from a normal distribution, whose covariance may be singular.
+    # Draw from a normal distribution whose covariance matrix may be singular.
     # The symmetric root does not depend on the arbitrary signs of the eigenvectors.
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.clip(values, 0, None)) @ vectors.T
@@ -80,7 +81,7 @@ def _estimate_critical_values(
     scale = np.sqrt(rng.chisquare(n_queries - 1, N_DRAWS) / (n_queries - 1))
     critical = np.full(len(covariance), np.inf)
     for c in range(len(covariance)):
-        # The variances of the differences from candidate c; rounding errors become 0.
+        # Compute variances of the differences from candidate c; rounding errors become 0.
         sums = np.diag(covariance) + covariance[c, c]
         variances = sums - 2 * covariance[c]
         error = np.sqrt(np.where(variances > 1e-12 * sums, variances, 0.0))

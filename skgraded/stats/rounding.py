@@ -1,8 +1,9 @@
-"""Rounding errors: which values and differences are equal, exact sums, and histogram bins.
+"""Handle rounding errors: equality of values and differences, exact sums, and histogram bins.
 
-Two values of a sample are equal if they differ by at most 5e-13 times the larger value or the mean
-size of the sample's values, whichever is more. A value of TauAP near 0 is a difference of larger
-numbers and has their rounding errors. Multiplying all values by a constant changes no tie.
+Two values in a sample are considered equal if they differ by at most 5e-13 times the larger value
+or the sample's mean absolute value, whichever is greater. For example, a TauAP value near 0 is a
+difference of larger numbers and has their rounding errors. Multiplying all values by a constant
+does not change which values are equal.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from skgraded._kernels.exact import whole_dot
 
 Numbers: TypeAlias = float | np.ndarray
 ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
-TOLERANCE = 5e-13  # largest rounding error, as a share of the values
+TOLERANCE = 5e-13  # largest rounding error, relative to the values
 
 
 def are_equal(first: Numbers, second: Numbers, size: Numbers = 0.0) -> Any:
     """Return whether numbers are equal up to rounding errors; False for nan.
 
-    `size` is the size of the values from which both numbers were computed, if they may cancel.
+    `size` is the magnitude of the original values if the numbers are sums that may cancel.
     """
     largest = np.maximum(size, np.maximum(np.abs(first), np.abs(second)))
     return np.abs(first - second) <= TOLERANCE * largest
@@ -39,8 +40,8 @@ def signs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> np.ndarray:
     """Return first - second for two samples of values, which may contain nan.
 
-    Differences of equal values are exactly 0. If `merge`, differences of equal size have exactly
-    the same size, and therefore equal ranks.
+    Differences between equal values are exactly 0. If `merge` is True, absolute differences that
+    are equal up to rounding errors become exactly equal, and therefore have equal ranks.
     """
     differences = first - second
     reach = TOLERANCE * np.maximum(np.abs(first), np.abs(second))
@@ -55,7 +56,7 @@ def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> n
 
 
 def _merge_sizes(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """Replace sizes that are equal up to rounding errors by the smallest of them."""
+    """Replace absolute differences that are equal up to rounding with the smallest of them."""
     steps = np.diff(np.sort(np.abs(differences)))
     if not ((steps > 0) & (steps <= reach.max())).any():  # no sizes need to be merged
         return differences
@@ -64,7 +65,7 @@ def _merge_sizes(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
     is_new = np.append(True, np.diff(sizes) > np.minimum(reach[1:], reach[:-1]))
     first = np.flatnonzero(is_new)
     last = np.append(first[1:], len(sizes)) - 1
-    # Sizes that differ by much more than rounding errors can form a chain of small steps.
+    # A chain of small steps can connect sizes that differ by much more than rounding errors.
     is_chain = sizes[last] - sizes[first] > 2 * reach[last]
     group = np.cumsum(is_new) - 1
     sizes = np.where(is_chain[group], sizes, sizes[first][group])
@@ -139,7 +140,7 @@ class Moments:
 
     @property
     def n_units(self) -> int:
-        """Number of independent units; without clusters, these are the values."""
+        """Number of independent units; without clusters, each value is a unit."""
         return self.n
 
     @property
@@ -178,7 +179,7 @@ def _root(square: Fraction) -> float:
 
 
 def multiply_by_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the products of weights and values; a product that is too large is an error."""
+    """Return the products of weights and values; raise a FloatingPointError on overflow."""
     with np.errstate(over="raise"):
         return weights * values
 
@@ -197,17 +198,17 @@ def dot_exactly(x: np.ndarray, y: np.ndarray) -> Fraction:
 # Histograms --------------------------------------------------------------------------------------
 
 STEPS = 1000  # number of histogram bins from 0 to 1
-FINER = 2**14  # number of histogram bins from 1 to 2, from 2 to 4 and so on
+FINER = 2**14  # number of histogram bins from 1 to 2, from 2 to 4, and so on
 MAX_BIN = STEPS + 1024 * FINER - 1
 
 
 def find_bins(values: np.ndarray) -> np.ndarray:
-    """Return the histogram bin of each value: thousandths from -1 to 1, and finer bins beyond."""
+    """Return the bin of each value: bins of width 0.001 from -1 to 1, then 2**14 per doubling."""
     sizes = np.abs(values)
     if sizes.max(initial=0.0) <= 1:  # this branch only saves time
         return np.rint(values * STEPS).astype(np.intp)
     mantissas, exponents = np.frexp(sizes)
-    # The logarithm (base 2) of the sizes, interpolated linearly between powers of 2
+    # Approximate the binary logarithm of the sizes, linearly between powers of 2.
     doublings = np.maximum(exponents + 2 * mantissas - 2, 0.0)
     bins = np.rint(np.minimum(sizes, 1.0) * STEPS + doublings * FINER)
     return np.copysign(np.minimum(bins, MAX_BIN), values).astype(np.intp)

@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.door import make_object_array, plain
 
-VERSION = 1  # version of the layout; docs/json.md states when it increases
+VERSION = 1  # version of the JSON layout; docs/json.md explains when it increases
 
 
 def read_report(
@@ -46,7 +46,7 @@ def read_report(
 
 
 def write_arrays(value: Any) -> Any:
-    """Convert an array or a dict of arrays to lists in which None replaces nan; keep None."""
+    """Convert an array or a dict of arrays to lists, and nan to None; return None unchanged."""
     if isinstance(value, dict):
         return {name: write_arrays(array) for name, array in value.items()}
     if value is None or value.dtype.kind != "f":
@@ -80,7 +80,7 @@ def read_json_ids(written: dict[str, Any]) -> np.ndarray:
 
 
 def write_json_id(value: object) -> Any:
-    """Convert a query id or a segment; tuples become lists."""
+    """Convert a query id or a segment to a JSON value; tuples become lists."""
     value = plain(value)
     if isinstance(value, tuple):
         return list(map(write_json_id, value))

@@ -33,7 +33,7 @@ def render(template: str, page: dict[str, Any]) -> str:
 
 @cache
 def _make_environment() -> Any:
-    """Return the environment of the templates, which compiles each template only once."""
+    """Return the Jinja environment, which is cached so that templates are compiled only once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -48,9 +48,9 @@ def _make_environment() -> Any:
 
 
 class PageTable(NamedTuple):
-    """A table on a page: a caption, columns as pairs (heading, kind), and rows of cells.
+    """A table on a page: a caption, (heading, kind) pairs for the columns, and rows of cells.
 
-    The cells of names and texts are strings, and the cells of numbers are `Cell` objects.
+    Cells with names or text are strings; cells with numbers are `Cell` objects.
     """
 
     caption: str
@@ -59,7 +59,7 @@ class PageTable(NamedTuple):
 
     @classmethod
     def of(cls, table: Any, caption: str) -> Self:
-        """Create a table from the columns of a frame or a dict that pages include."""
+        """Create a table from those columns of a DataFrame or dict that are shown on pages."""
         shown = join_limits({name: table[name] for name in select_names("page", table)})
         columns = [(COLUMNS[name].heading, COLUMNS[name].kind) for name in shown]
         cells = [format_cells(shown[name], COLUMNS[name].kind) for name in shown]
@@ -72,7 +72,7 @@ class PageTable(NamedTuple):
 def forest(
     heading: str, rows: Mapping[str, np.ndarray], letters: Mapping[str, str], is_tested: bool
 ) -> dict[str, Any]:
-    """Return a forest plot of the differences in ranked rows, on an axis that contains 0."""
+    """Return the data for a forest plot of the differences in `rows`; the axis includes 0."""
     n_rows, rows = len(rows["system"]), select_rows(rows, slice(MAX_INTERVALS))
     note = f"The first {MAX_INTERVALS} of {n_rows} pairs are shown."
     ends = np.concatenate([rows[name] for name in ("difference", "ci_low", "ci_high")])

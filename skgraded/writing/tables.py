@@ -30,7 +30,7 @@ _MARKDOWN = str.maketrans(
 )
 # pandas cannot infer the compression from the name of a temporary file.
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd"}
-SHORT_TABLE = 40  # in LaTeX, tables with more rows are split between pages
+SHORT_TABLE = 40  # LaTeX tables with more rows are split across pages
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # other underscores are literal in Markdown
 # LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
 _LATEX = str.maketrans(
@@ -52,7 +52,7 @@ _LATEX = str.maketrans(
 )
 
 
-# A table is a list of pairs (heading, cells), a list of dicts, a dict of columns or a DataFrame.
+# A table is a list of (heading, cells) pairs, a list of dicts, a dict of columns or a DataFrame.
 Tabular: TypeAlias = (
     "list[tuple[Any, list[Any]]] | list[dict[str, Any]] | dict[str, Any] | pandas.DataFrame"
 )
@@ -71,7 +71,7 @@ class Column(NamedTuple):
     heading: str
     kind: str  # "name", "text" or one of `KINDS`; swapping the systems negates "signed" numbers
     narrowest: str = "page"  # the narrowest of OUTPUTS that includes the column
-    # The column that takes the values of this one when the systems of a row are swapped, or ""
+    # The column that receives this column's values when a row's systems are swapped, or ""
     other: str = ""
 
 
@@ -107,7 +107,7 @@ COLUMNS = {
 
 
 def select_names(output: str, names: Iterable[str]) -> list[str]:
-    """Return the columns that an output includes; only frames include unknown columns."""
+    """Return the names of the columns in an output; only frames include unknown columns."""
     narrower = OUTPUTS[OUTPUTS.index(output) :]
     return [
         name
@@ -124,9 +124,9 @@ def select_rows(
 
 
 def group_rows(rows: Mapping[str, np.ndarray], *names: str) -> dict[Any, np.ndarray]:
-    """Return the positions of the rows with equal values in the named columns.
+    """Group the row indices by the values in the named columns.
 
-    The keys are tuples of the values in the named columns, in order of first appearance.
+    The keys are tuples of these values, in order of first appearance.
     """
     groups: dict[Any, list[int]] = {}
     for i, key in enumerate(zip(*(rows[name].tolist() for name in names), strict=True)):
@@ -146,7 +146,7 @@ def swap_systems(rows: Mapping[str, np.ndarray], is_swapped: np.ndarray) -> dict
 
 
 def list_rows(rows: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Convert a table of columns to one dict of Python values per row."""
+    """Convert a table of columns to a list of dicts, one per row, with Python values."""
     cells = zip(*(column.tolist() for column in rows.values()), strict=True)
     return [dict(zip(rows, row, strict=True)) for row in cells]
 
@@ -157,7 +157,7 @@ def fitting(table: Any, output: str) -> dict[str, list[Any]]:
 
 
 def join_limits(table: Any) -> dict[str, list[Any]]:
-    """Replace the columns with limits of intervals by a column of intervals."""
+    """Replace the columns with lower and upper limits by a single column of intervals."""
     names = {"ci_low": "interval"}
     joined = {names.get(name, name): list(table[name]) for name in table if name != "ci_high"}
     if "interval" in joined:
@@ -234,7 +234,7 @@ def _justify(cells: list[str], width: int, is_number: bool) -> list[str]:
 
 
 def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
-    """Write a frame as CSV without its index, or return the text if `path` is None.
+    """Write a DataFrame to CSV without its index, or return the text if `path` is None.
 
     nan is written as "nan", and None is written as an empty cell.
     """
@@ -310,7 +310,7 @@ def format_cell(cell: object, digits: int = DIGITS) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Escape characters that Markdown would read as HTML or as a format."""
+    """Escape characters that Markdown would interpret as HTML or formatting."""
     escaped = text.translate(_MARKDOWN)
     return _OUTER_UNDERSCORES.sub(lambda match: match[0].replace("_", r"\_"), escaped)
 

@@ -10,9 +10,9 @@ import numpy as np
 from skgraded._input.door import plain
 from skgraded._input.messages import choose_noun, counted, escape_unprintable
 
-NAME, TEXT = 48, 1000  # maximum number of characters of a name and of a note
+NAME, TEXT = 48, 1000  # maximum number of characters in a name and in a note
 NOTED_SHARE = 0.1  # reports mention larger shares of undefined queries
-DIGITS = 4  # decimals of all values in tables, sentences and pages
+DIGITS = 4  # number of decimals in tables, sentences and pages
 MOST_NAMED = 3  # maximum number of systems in a list of names
 MOST_LEADS = 4  # maximum number of sentences in a verdict
 MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
@@ -181,7 +181,7 @@ class Lead(NamedTuple):
 
 
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
-    """Describe the leaders by the first measure, and by measures with other leaders.
+    """Describe the leaders on the first measure, and on measures with different leaders.
 
     `leads` contains the segments of the first measure, followed by the segments of other measures.
     """
@@ -190,7 +190,7 @@ def verdict(leads: Sequence[Lead], n_segments: int) -> str:
         for i, lead in enumerate(leads)
         if i < n_segments
         or lead.leaders
-        # The same segment of the first measure has the position i modulo n_segments.
+        # The index of the same segment for the first measure is i modulo n_segments.
         and set(lead.leaders).isdisjoint(leads[i % n_segments].leaders)
     ]
     texts = [_describe_lead(lead) for lead in shown[:MOST_LEADS]]
@@ -212,7 +212,7 @@ def _describe_lead(lead: Lead) -> str:
 
 
 def _list_names(names: Sequence[str], most: int | None = None) -> str:
-    """List the names of systems, or count the systems if there are more than `most`."""
+    """List system names, or return only their number if there are more than `most`."""
     if most is not None and len(names) > most:
         return f"{len(names)} systems"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
@@ -224,7 +224,7 @@ def describe_caveats(
     n_unanswered: Sequence[int] = (),
     n_queries: int = 0,
 ) -> list[str]:
-    """Report different shares of judged documents, and systems that retrieved nothing."""
+    """Report large differences in judged shares, and systems that often retrieved nothing."""
     texts = []
     for name, shares in judged.items():
         by_share = sorted(zip(shares, systems, strict=True))
@@ -244,7 +244,7 @@ def describe_caveats(
 
 
 def describe_lacking(heading: str, names: Sequence[str]) -> str:
-    """Report the systems without a value for some queries of other systems."""
+    """Report systems that have no value for some queries for which other systems have one."""
     return (
         f"{_list_names(sorted(names))} {choose_noun(len(names), 'has', 'have')} no value of {heading} for "
         "some queries of other systems, so the means are over different queries."
@@ -262,7 +262,7 @@ def count_significant(rows: Sequence[Row], is_tested: bool) -> str:
 
 def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> str:
     """Describe a row in which `system` has the higher mean; `correction` follows the p-value."""
-    # A test of ranks can favor the system with the lower mean.
+    # A rank test can favor the system with the lower mean.
     relation = "is significantly better than" if row["has_winner"] else "differs significantly from"
     if not row["is_significant"]:
         relation = "is not significantly better than"
@@ -301,6 +301,6 @@ def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> s
 
 
 def count_queries(n: int, n_clusters: int | None = None) -> str:
-    """Report the numbers of queries and, if there are any, of clusters."""
+    """Format the number of queries and, if known, the number of clusters as text."""
     text = counted(n, "query", "queries")
     return text if n_clusters is None else f"{text} in {counted(n_clusters, 'cluster', 'clusters')}"

@@ -136,7 +136,7 @@ def test_the_json_of_compare_is_a_comparison_with_an_entry_per_run(capsys, optio
     entry = {"mean": {"RR": (1 + 1 / 2) / 2}} | counts
     assert json.loads(out)["x"] == entry
     named = "compare qrels a.run b.run -c --format json --system-names a,kind"
-    assert "has a field 'kind': choose other names" in refused(capsys, named)
+    assert "has a field 'kind': choose different --system-names" in refused(capsys, named)
 
 
 def test_formats_of_compare(capsys):

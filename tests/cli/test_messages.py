@@ -234,7 +234,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     ({}, "evaluate qrels a.run --summary-label x", "--summary-label requires a folder"),
     (FOLDER, "evaluate parts --ties trec", "--ties trec, --names trec_eval, .* are not available"),
     (FOLDER, "evaluate parts -m ndcg --names trec_eval", "--names trec_eval, .* are not available"),
-    (FOLDER, "evaluate parts --per-query", "--per-query and names of columns are not available"),
+    (FOLDER, "evaluate parts --per-query", "--per-query and custom column names are not available"),
     # Folders of Parquet files
     (FOLDER, "evaluate parts --weight-column nowhere", "There is no column 'nowhere'"),
     (

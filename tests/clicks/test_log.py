@@ -114,7 +114,7 @@ def test_events_of_one_impression_are_merged_by_the_lines_that_the_error_shows()
     assert (
         "SELECT session, qid, item, position, max(click) AS click FROM log "
         "GROUP BY session, qid, item, position in SQL." in text
-    ) and text.endswith("a session is one list of results.")
+    ) and text.endswith("a different session id for each result list.")
     line = text.partition("take the maximum: ")[2].partition(" in pandas")[0]
     merged = eval(line, {"log": events})
     assert merged["click"].sum() == log.clicked.sum() and len(merged) == len(log.clicked)

@@ -455,8 +455,8 @@ BAD_QRELS = [
     (
         {"qid": ["q"], "doc": ["a"], "grade": [1]},
         ValueError,
-        "no column 'document'; its columns are 'qid', 'doc', 'grade'. Rename one, as with pandas: "
-        r'rename\(columns={"doc": "document"}\). Other accepted names: doc_id, docno.*, in any case',
+        "no column 'document'; its columns are 'qid', 'doc', 'grade'. Rename one, for example with pandas: "
+        r'rename\(columns={"doc": "document"}\). Other accepted names \(ignoring case\): doc_id, docno',
     ),
     (
         {"QueryId": ["q"], "Query_ID": ["q"], "document": ["a"], "grade": [1]},

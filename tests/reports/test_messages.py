@@ -184,7 +184,7 @@ EVALUATE = [
         "no table",
         lambda: evaluated(data=FRAME["grade"]),
         T,
-        "data must be a frame, such as a pandas or polars DataFrame",
+        "data must be a table, such as a pandas or polars DataFrame",
     ),
     (
         "columns of unequal length",
