@@ -1,4 +1,4 @@
-"""Evaluate and tune rankers per query, with graded relevance."""
+"""Per-query evaluation and tuning of ranking models with graded relevance."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from skgraded.measures import (
     rbo as rbo,
 )
 
-# Each file of measures lists its classes in `__all__`.
+# Each of these modules lists its measure classes in `__all__`.
 from skgraded.measures.correlation import *
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Loaded on first access, because importing scikit-learn takes most of a second.
+# Imported lazily, because importing scikit-learn takes most of a second.
 LATER: dict[str, tuple[str, ...]] = {
     "display": (
         "CutoffCurveDisplay",

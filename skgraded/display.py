@@ -1,4 +1,4 @@
-"""Plots, drawn by Display classes that follow the conventions of scikit-learn."""
+"""Display classes for plotting, which follow scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ __all__ = [
     "ThresholdCurveDisplay",
 ]
 
-# Okabe and Ito's colors are distinguishable with any type of color blindness.
+# The Okabe-Ito colors are distinguishable for people with any type of color blindness.
 # Colors with more contrast against light and dark backgrounds come first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
 NAME_WIDTH = 28  # characters; longer names are shortened
-LEGEND_WIDTH = 2.0  # inches added to the default width of a new figure, for its legend
+LEGEND_WIDTH = 2.0  # inches added to the default figure width to make room for the legend
 LINESTYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dv*Pph8"
 MOST_MARKED = 12  # maximum number of markers per curve
@@ -60,13 +60,13 @@ Style = Mapping[str, Any] | None  # keyword arguments for matplotlib
 
 
 class Display:
-    """Base class of plots, which store the plotted data and, once drawn, the axes."""
+    """Base class for displays, which store the plotted data and, once drawn, the axes."""
 
     ax_: Any
     figure_: Any
 
     def _begin(self, ax: Axes | None, height: float | None = None) -> None:
-        """Store the axes; if `ax` is None, create a figure with this height in inches."""
+        """Store the axes; if `ax` is None, create a figure with the given height in inches."""
         if ax is None:
             with needs(f"{type(self).__name__}.plot", "matplotlib"):
                 import matplotlib.pyplot as plt
@@ -78,9 +78,9 @@ class Display:
     def _finish(
         self, below: str, side: str = "", title: str | None = None, has_integers: bool = False
     ) -> None:
-        """Label the axes and draw the legend, beside the axes if the figure has a layout engine.
+        """Label the axes and draw the legend, outside the axes if the figure has a layout engine.
 
-        With `has_integers`, the horizontal axis has ticks only at integers.
+        If `has_integers` is true, the x-axis has ticks only at integers.
         """
         from matplotlib.ticker import MaxNLocator
 
@@ -98,7 +98,7 @@ class Display:
 
 
 def split_systems(systems: object, name: str | None) -> tuple[list[str] | None, list[Any]]:
-    """Return the names of systems, or None without names, and a list of their values."""
+    """Return the system names (None if there are none) and a list of the systems' values."""
     if isinstance(systems, Mapping):
         return [str(key) for key in systems], list(systems.values())
     return None if name is None else [name], [systems]
@@ -114,7 +114,7 @@ def move_systems_first(values: ArrayLike, argument: str, shape: tuple[int, ...])
 
 
 def sort_best_first(values: np.ndarray) -> list[int]:
-    """Return the positions that sort the values in descending order, with nan last."""
+    """Return the indices that sort the values in descending order, with nan last."""
     return np.argsort(-values, kind="stable").tolist()
 
 
@@ -128,11 +128,11 @@ def name_text(name: object) -> str:
 
 
 class CurveDisplay(Display):
-    """Base class of plots with one or more curves per system."""
+    """Base class for displays with one or more curves per system."""
 
     lines_: list[Any]
     from_predictions: Any
-    _heights: np.ndarray  # one number per system, which sorts the curves
+    _heights: np.ndarray  # one value per system, used to sort the curves
     _draw: Any
 
     @classmethod
@@ -150,7 +150,7 @@ class CurveDisplay(Display):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Compute scores with a fitted estimator, and plot the scores like `from_predictions`.
+        """Compute scores with a fitted estimator, and plot the resulting curves.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class CurveDisplay(Display):
         self._begin(ax)
         self.lines_ = []
         first = len(self.ax_.lines)  # curves of an earlier display
-        # Colors follow the input order, so that a system has the same color in all displays.
+        # Assign colors in input order, so that a system has the same color in every display.
         looks = {s: first + s for s in sort_best_first(self._heights)}
         self._draw(looks, line_kw or {})
         return self
@@ -217,7 +217,7 @@ def check_predictions(
     unjudged_documents: str | None,
     **truth: Any,
 ) -> tuple[Judgments, list[str] | None, list[np.ndarray]]:
-    """Check the input of `from_predictions`; return the judgments, the names and the scores."""
+    """Validate the input of `from_predictions`, and return the judgments, names and scores."""
     rule = check_unjudged_documents(unjudged_documents)
     names, systems = split_systems(y_score, name)
     judgments = as_judgments(y_true, **truth)
@@ -236,9 +236,9 @@ def check_predictions(
 class ThresholdCurveDisplay(CurveDisplay):
     r"""Average precision AP^t as a function of the threshold t; the area under the curve is μAP.
 
-    A document is relevant if its grade is at least t. μAP is the mean of AP^t for t uniform in
-    (0, r_max], where r_max is the top grade of the query (Scheel et al. 2011, eq. 4). With t /
-    r_max on the axis, the area under the mean curve of several queries is μMAP.
+    A document is relevant if its grade is at least t. μAP is the mean of AP^t over all t in
+    (0, r_max], where r_max is the query's highest grade (Scheel et al. 2011, eq. 4). If the x-axis
+    shows t / r_max, the area under the mean curve over several queries is μMAP.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ class ThresholdCurveDisplay(CurveDisplay):
             }
             steps = np.append(values[s, :1], values[s])
             self.lines_ += self.ax_.plot(t, steps, **settings | dict(style))
-        self.ax_.autoscale(axis="y")  # resets the limits of an earlier display
+        self.ax_.autoscale(axis="y")  # reset the limits set by an earlier display
         self.ax_.set_ylim(bottom=0)
         axis = "threshold t / top grade of the query" if self.relative else "threshold t"
         title = None if self.mu_ap is None or self.name is None else "system (μMAP)"
@@ -376,10 +376,10 @@ class ThresholdCurveDisplay(CurveDisplay):
 
 
 class CutoffCurveDisplay(CurveDisplay):
-    """Measures as functions of their cut-off, such as NDCG@n over n.
+    """Measures as functions of the cut-off, such as NDCG@n plotted against n.
 
-    Color distinguishes systems; line style and marker distinguish measures. The legend lists
-    systems by descending value at the last cut-off.
+    Colors distinguish systems; line styles distinguish measures. The legend lists the systems in
+    descending order of their values at the last cut-off.
 
     Parameters
     ----------
@@ -508,14 +508,14 @@ class CutoffCurveDisplay(CurveDisplay):
 
 
 def check_comparison(comparison: Comparison) -> None:
-    """Raise an error if the argument is not a Comparison, or is a Comparison with segments."""
+    """Raise an error unless the argument is a Comparison without segments."""
     check_kind(comparison, Comparison, "comparison")
     if comparison.segments is not None:
         raise ValueError("comparison must not have segments: call compare without by=.")
 
 
 def measure_names(measures: Measures | None, known: list[str]) -> list[str]:
-    """Return the names of the measures to draw, which are all known measures by default."""
+    """Return the names of the measures to draw; by default, return all known names."""
     if measures is None:
         return known
     listed = [measures] if isinstance(measures, (str, Measure)) else measures
@@ -523,11 +523,11 @@ def measure_names(measures: Measures | None, known: list[str]) -> list[str]:
 
 
 class IntervalDisplay(Display):
-    r"""Forest plot of means or mean differences with their intervals.
+    r"""Forest plot of means or mean differences with confidence intervals.
 
-    Each row is a system; color and marker distinguish the measures. Rows are sorted by the first
-    measure, in descending order. In comparisons, points are filled if the difference is significant
-    and hollow otherwise.
+    Each row shows a system; colors and markers distinguish the measures. Rows are sorted by the
+    first measure in descending order. In comparisons, points are filled if the difference is
+    significant and hollow otherwise.
 
     Parameters
     ----------
@@ -631,10 +631,10 @@ class IntervalDisplay(Display):
         ax: Axes | None = None,
         line_kw: Style = None,
     ) -> Self:
-        """Plot the mean differences of a comparison with their intervals.
+        """Plot the mean differences of a comparison with their confidence intervals.
 
-        Without a baseline, each row is a pair of systems. At most 24 pairs are drawn, the largest
-        differences first.
+        Without a baseline, each row shows a pair of systems. If there are more than 24 rows, only
+        those with the largest differences are drawn.
 
         Parameters
         ----------
@@ -723,7 +723,7 @@ class IntervalDisplay(Display):
 
 
 def _format_pair(name: str) -> str:
-    """Escape the name of a row, and place the names of a long pair of systems on separate lines."""
+    """Escape a row name; if it is a long pair of systems, put each system on a separate line."""
     parts = [name_text(part) for part in str(name).split(" − ")]
     return ("\n− " if sum(map(len, parts)) > NAME_WIDTH else " − ").join(parts)
 
@@ -732,7 +732,8 @@ class QueryDifferenceDisplay(Display):
     """Per-query differences between two systems, in descending order.
 
     Queries for which `system` is better are above zero. Queries for which `baseline` is better are
-    below zero and hatched. The dashed line is the mean difference; the band is its interval.
+    below zero and hatched. The dashed line is the mean difference; the band is its confidence
+    interval.
 
     Parameters
     ----------
@@ -795,7 +796,7 @@ class QueryDifferenceDisplay(Display):
     ) -> Self:
         """Plot the per-query differences between two systems of a comparison.
 
-        Queries without a value for one of the systems, and queries with weight 0, are excluded.
+        Queries with weight 0 are excluded, and so are queries for which either system has no value.
 
         Parameters
         ----------
@@ -816,8 +817,8 @@ class QueryDifferenceDisplay(Display):
         matches = list_rows(select_rows(rows, is_match))
         if len(matches) != 1:
             raise ValueError(
-                f"system={system!r} and baseline={baseline!r} must select exactly one pair of the "
-                f"comparison, but they select {len(matches)}."
+                f"system={system!r} and baseline={baseline!r} must select exactly one pair of "
+                f"systems, but they select {len(matches)}."
             )
         (row,) = matches
         return cls(
@@ -873,7 +874,7 @@ class QueryDifferenceDisplay(Display):
 
 
 class PositionBiasDisplay(Display):
-    """Examination probability of each position with its interval, compared with the click rate.
+    """Examination probabilities by position, with confidence intervals and click rates.
 
     Parameters
     ----------

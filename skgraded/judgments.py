@@ -1,4 +1,4 @@
-"""The class Judgments, which stores validated grades per query for repeated evaluations."""
+"""The Judgments class, which stores validated grades for repeated evaluations."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Truth(NamedTuple):
     grades: np.ndarray  # (n,) of float64
     grade_type: Any  # float16, float32 or float64
     query_ids: np.ndarray  # (n_queries,), in order of first appearance
-    order: np.ndarray | None  # positions of the rows sorted by query; None if they are sorted
-    starts: np.ndarray  # (n_queries + 1,): first row of each query in this order
+    order: np.ndarray | None  # row positions sorted by query; None if the rows are sorted
+    starts: np.ndarray  # (n_queries + 1,): where each query starts in this order
     sample_weight: np.ndarray | None = None  # (n,)
     labels: Labels = ()  # the row labels of pandas objects
 
@@ -40,7 +40,7 @@ def read_truth(
     group: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> Truth:
-    """Check the grades, queries and weights that a user passes, and convert them to arrays."""
+    """Validate the user's grades, queries and weights, and convert them to arrays."""
     arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
     has_labels = any(type(values) not in UNLABELLED for values in arguments.values())
     labels = check_row_labels(arguments) if has_labels else ()
@@ -59,9 +59,9 @@ def read_truth(
 
 
 class Judgments:
-    """Grades of documents per query, validated once for many evaluations.
+    """Relevance grades grouped by query, validated once and reused in many evaluations.
 
-    Every measure accepts Judgments in place of ``y_true``.
+    Every measure accepts a Judgments object in place of ``y_true``.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def as_judgments(
 ) -> Judgments:
     """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments.
 
-    Warn if many rows form one query because the queries were not passed.
+    Warn if many rows are evaluated as a single query because no queries were passed.
     """
     if isinstance(y_true, Judgments):
         for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
@@ -166,7 +166,7 @@ def as_judgments(
 
 
 def check_scores_of_rows(judgments: Judgments, y_score: ArrayLike) -> np.ndarray:
-    """Check the scores of the rows of Judgments, and return them as float64.
+    """Validate the scores for the rows of a Judgments object, and return them as float64.
 
     Warn if pandas objects have the same row labels in a different order.
     """
@@ -176,7 +176,7 @@ def check_scores_of_rows(judgments: Judgments, y_score: ArrayLike) -> np.ndarray
 
 
 def check_labels(judgments: Judgments, by_argument: dict[str, Any]) -> None:
-    """Warn if further columns have the row labels of the judgments in a different order."""
+    """Warn if other columns contain the judgments' row labels in a different order."""
     check_row_labels(by_argument, judgments._labels)
 
 
@@ -184,11 +184,11 @@ def check_labels(judgments: Judgments, by_argument: dict[str, Any]) -> None:
 
 
 class Layout:
-    """Arrays of grades and rows that the kernels read, and cached results such as plans.
+    """Arrays of grades and row positions for the kernels, and cached results such as plans.
 
     Each query has one level per distinct grade, in ascending order. The first level is grade 0,
-    even if no document has this grade. If grades are negative, the first level of each query has
-    no documents.
+    even if no document has this grade. If there are negative grades, the first level of each
+    query is empty.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Layout:
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(partial(lay_out, grades, order, starts, self.codes), starts)
         self.has_negative = not all(is_good for *_, is_good in chunks)
-        if self.has_negative:  # the layout then contains the ranks of the grades, from 1
+        if self.has_negative:  # replace the grades by their ranks, which start at 1
             door.refuse_bad_grades(grades, "y_true", allow_nan=True, allow_negative=True)
             distinct, ranks = np.unique(grades, return_inverse=True)
             ranks = np.where(np.isnan(grades), np.nan, ranks + 1.0)
@@ -242,7 +242,7 @@ class Layout:
 
     @property
     def query_of_row(self) -> np.ndarray:
-        """The position in `query_ids` of each row's query, shape (n,)."""
+        """The index in `query_ids` of each row's query, as an array of shape (n,)."""
         return self._sort_by_row(np.repeat(np.arange(self.n_queries), self.sizes))
 
     @property
@@ -256,22 +256,22 @@ class Layout:
         return per_row if self.order is None else per_row[self.order]
 
     def round_grade(self, number: float) -> float:
-        """Round a threshold or top grade to the grades' dtype, so that it can equal a grade."""
+        """Round a threshold or top grade to the dtype of the grades, for exact comparisons."""
         limits = np.finfo(self.grade_type)
         if limits.bits == 64 or not float(limits.tiny) <= abs(number) <= float(limits.max):
             return number
         return float(door.as_decimals(np.array([number], dtype=self.grade_type))[0])
 
     def repeat_by_level(self, per_query: np.ndarray) -> np.ndarray:
-        """Repeat each per-query value once per level of the query; return shape (n_levels,)."""
+        """Repeat each query's value for all levels of the query; return shape (n_levels,)."""
         return np.repeat(per_query, self.n_levels)
 
     def divide_levels(self, per_level: np.ndarray, per_query: np.ndarray) -> np.ndarray:
-        """Divide per-level values by the per-query value, unless the per-query value is 0."""
+        """Divide each level's value by the value of its query, unless the latter is 0."""
         return divide_by_query(per_level, per_query, self.level_starts)
 
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
-        """Return the sum of per-level values over the levels of each query, shape (n_queries,)."""
+        """Sum the values of each query's levels; return an array of shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
     def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -295,9 +295,9 @@ def get_layout(judgments: Judgments) -> Layout:
 def replace_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.ndarray | None]:
     """Return Judgments without NaN grades, and the positions of the remaining rows in `judgments`.
 
-    With "irrelevant", unjudged documents get grade 0, and the positions are None (all rows). With
-    "drop", their rows are removed; a query without judged documents keeps one row, which has grade
-    0 and position -1 and counts as not retrieved.
+    If `rule` is "irrelevant", unjudged documents get grade 0, and the positions are None (all
+    rows). If it is "drop", their rows are removed; a query without judged documents keeps one row,
+    which has grade 0 and position -1 and counts as not retrieved.
     """
     make: Any = _fill_unjudged if rule == "irrelevant" else _drop_unjudged
     return judgments._layout.remember(("without_unjudged", rule), lambda: make(judgments))
@@ -307,8 +307,9 @@ def _fill_unjudged(judgments: Judgments) -> tuple[Judgments, None]:
     filled, layout = copy(judgments), judgments._layout
     if layout.has_negative:
         raise ValueError(
-            "unjudged_documents='irrelevant' gives unjudged documents grade 0, but y_true contains "
-            f"negative grades, such as {layout.levels.min():g}: pass unjudged_documents='drop'."
+            "unjudged_documents='irrelevant' assigns grade 0 to unjudged documents, but y_true "
+            f"contains negative grades, such as {layout.levels.min():g}: pass "
+            "unjudged_documents='drop'."
         )
     grades = np.nan_to_num(layout.grades, nan=0.0)
     filled._layout = Layout(

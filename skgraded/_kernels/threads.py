@@ -1,4 +1,4 @@
-"""Parallel processing of queries in chunks, on several threads if there is enough work."""
+"""Parallel processing of chunks of queries, using several threads if there is enough work."""
 
 import _thread
 import multiprocessing
@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 ROWS_PER_THREAD = 50_000  # minimum number of rows per thread; starting a thread takes 0.1 ms
-ROWS_PER_CHUNK = 10_000  # minimum number of rows per chunk; a thread needs about 30 µs for them
-SHARE = 5 / 6  # size of a chunk, as a share of the remaining rows per thread
+ROWS_PER_CHUNK = 10_000  # minimum number of rows per chunk; such a chunk takes about 30 µs
+SHARE = 5 / 6  # chunk size as a fraction of the remaining rows per thread
 
 
 def count_threads() -> int:
-    """Return OMP_NUM_THREADS if it is set, otherwise the number of processors available.
+    """Return OMP_NUM_THREADS if it is set, and the number of available CPUs otherwise.
 
-    In workers of joblib or another pool, the number is 1, because workers share the processors.
+    Return 1 in workers of joblib and other pools, because these workers share the CPUs.
     """
     in_worker = multiprocessing.parent_process() is not None or isinstance(
         threading.current_thread(), multiprocessing.dummy.DummyProcess
@@ -34,10 +34,10 @@ def count_threads() -> int:
 
 
 def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]:
-    """Call `work(first, last)`, which releases the GIL, for ranges that cover all queries.
+    """Call `work(first, last)`, which should release the GIL, on ranges that cover all queries.
 
-    `starts` contains the first row of each query, followed by the total number of rows. The results
-    are returned in the order of the queries.
+    `starts` contains the index of the first row of each query, followed by the total number of
+    rows. Results are returned in query order.
     """
     n_queries, n_rows = len(starts) - 1, int(starts[-1])
     threads = min(n_rows // ROWS_PER_THREAD, n_queries)
@@ -59,8 +59,8 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
         finally:
             lock.release()
 
-    # Each call starts new threads, because Python would warn at every fork about a thread pool.
-    # `_thread` is used because threading.Thread waits until each new thread has started.
+    # Start new threads on each call: with a running thread pool, Python would warn at every fork.
+    # Use `_thread`, because threading.Thread.start waits until the new thread has started.
     # Evaluating 20,000 queries takes 1.9 ms with `_thread` and 2.4 ms with threading.Thread.
     locks = [threading.Lock() for _ in range(threads)]
     for lock in locks:
@@ -68,7 +68,7 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
     for lock in locks[1:]:
         try:
             _thread.start_new_thread(process_chunks, (lock,))
-        except RuntimeError:  # no more threads are allowed; the running ones process all chunks
+        except RuntimeError:  # cannot start more threads; the running threads process all chunks
             lock.release()
     process_chunks(locks[0])
     for lock in locks:
@@ -79,7 +79,7 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
 
 
 def _cut_into_chunks(starts: np.ndarray, threads: int) -> list[tuple[int, int]]:
-    """Return ranges of queries, largest first, so that threads finish at about the same time."""
+    """Split the queries into ranges, largest first, so that all threads finish at similar times."""
     n_rows = int(starts[-1])
     row, rows = 0, [0]
     while row < n_rows:

@@ -1,1 +1,1 @@
-"""Metrics, objectives and early stopping for boosting libraries, in one module per library."""
+"""Metrics, objectives and early stopping for boosting libraries, with one module per library."""

@@ -1,4 +1,4 @@
-"""Adapters that tell QueryRanker how to fit a model; each library's file contains its adapters."""
+"""Adapters that QueryRanker uses to fit models; each library's module defines its own adapters."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,11 +21,11 @@ WEIGHT = "sample_weight"
 
 
 class Queries(NamedTuple):
-    """The query ids of a table, and the order that sorts the rows by query."""
+    """The query ids in a table, and the permutation that sorts its rows by query."""
 
     ids: np.ndarray
     order: np.ndarray | None  # row positions sorted by query; None if the rows are already sorted
-    starts: np.ndarray  # start of each query in `order`; shape (n_queries + 1,)
+    starts: np.ndarray  # index in `order` where each query starts; shape (n_queries + 1,)
     sizes: np.ndarray  # number of rows of each query
 
     @property
@@ -39,7 +39,7 @@ class Queries(NamedTuple):
 
 @dataclass
 class Rows:
-    """The rows of a data set, in the form in which they are passed to an estimator."""
+    """The rows of a data set, in the form that an estimator expects."""
 
     X: Any
     grades: np.ndarray
@@ -83,7 +83,7 @@ class Rows:
 
 
 def judge_rows(parts: Sequence[Rows]) -> Judgments:
-    """Return the grades, queries and weights of all parts, in this order, as Judgments."""
+    """Concatenate the grades, query sizes and weights of all parts into a Judgments object."""
     grades = np.concatenate([rows.grades for rows in parts])
     weights = [rows.weights for rows in parts if rows.weights is not None]
     return Judgments(
@@ -94,7 +94,7 @@ def judge_rows(parts: Sequence[Rows]) -> Judgments:
 
 
 class Estimator(Protocol):
-    """An estimator of scikit-learn or of a boosting library."""
+    """An estimator from scikit-learn or a boosting library."""
 
     @property
     def fit(self) -> Callable[..., Any]:
@@ -102,9 +102,9 @@ class Estimator(Protocol):
 
 
 def make_adapter(estimator: Estimator, *, grades_are_gains: bool = False) -> "Adapter":
-    """Return the adapter for an estimator or, for a pipeline, the adapter for its last step.
+    """Return the adapter for an estimator; for a pipeline, return the adapter for its last step.
 
-    For an unknown model, return the generic `Adapter`.
+    For an unsupported estimator, return the generic `Adapter`.
     """
     from sklearn.pipeline import Pipeline
 
@@ -120,18 +120,18 @@ def make_adapter(estimator: Estimator, *, grades_are_gains: bool = False) -> "Ad
 
 @cache
 def _find_adapters(library: str) -> Mapping[str, type["Adapter"]]:
-    """Return the ADAPTERS of a library, by class name; empty for an unsupported library."""
+    """Return a dict of the adapters for a library, keyed by class name; it may be empty."""
     file = f"{__package__}.{library}"  # the shared files have no ADAPTERS
     return getattr(import_module(file), "ADAPTERS", {}) if is_installed(file) else {}
 
 
 @dataclass(eq=False)
 class Adapter:
-    """Generic adapter for regressors and rankers; a library overrides attributes and methods.
+    """Generic adapter for regressors and rankers; subclasses override attributes and methods.
 
-    `whole` is the estimator of the user: `estimator`, or a pipeline with this last step. Neither is
-    ever modified; only copies are fitted. QueryRanker calls the methods without an underscore. Each
-    library overrides the methods with an underscore, which concern only the last step.
+    `whole` is the user's estimator: either `estimator` itself or a pipeline whose last step is
+    `estimator`. Neither is modified, because only copies are fitted. QueryRanker calls the public
+    methods. Subclasses override private methods, which handle only the last step.
     """
 
     whole: Any
@@ -139,14 +139,14 @@ class Adapter:
     _: KW_ONLY
     grades_are_gains: bool  # whether NDCG objectives use the grades as gains
 
-    # Arguments that may receive the queries; the first argument that `fit` accepts is used.
-    # `group` receives the sizes of consecutive queries, all others the query id of each row.
+    # Possible names of the query argument; the first name that `fit` accepts is used.
+    # `group` receives the sizes of consecutive queries; the other arguments receive query ids.
     query_arguments: ClassVar[Sequence[str]] = ("qid", "group", "group_id")
-    # Arguments of fit that depend on the order of the rows
+    # Arguments of `fit` that depend on the row order
     row_arguments: ClassVar[Collection[str]] = ()
-    # Whether a booster computes its first scores after `patience` rounds
+    # Whether the first scores are available only after `patience` rounds
     scores_late: ClassVar[bool] = False
-    _fit_stopped: ClassVar[Callable[..., Any]]  # adapters of boosters define this method
+    _fit_stopped: ClassVar[Callable[..., Any]]  # defined by adapters for boosters
 
     def check(self) -> None:
         """Raise an error if the estimator would learn nothing or would learn the wrong target."""
@@ -154,7 +154,7 @@ class Adapter:
     # The whole estimator -------------------------------------------------------------------------
 
     def convert(self, X: Any) -> Any:
-        """Convert `X` to a form that the estimator can read; `X` of a pipeline is not converted."""
+        """Convert `X` to a form that the estimator accepts; return a pipeline's `X` unchanged."""
         return self._convert(X) if self.whole is self.estimator else X
 
     def copy(self) -> Any:
@@ -162,7 +162,7 @@ class Adapter:
         return self._copy() if self.whole is self.estimator else clone(self.whole, safe=False)
 
     def fit(self, rows: Rows, fit_params: dict[str, Any], n_rounds: int | None = None) -> Any:
-        """Fit a copy on all rows, or for `n_rounds` rounds without early stopping."""
+        """Fit a copy on all rows; if `n_rounds` is given, train that many rounds."""
 
         def fit_last(rows: Rows) -> Any:
             model, labels = self._copy_for(rows.grades, n_rounds)
@@ -186,7 +186,7 @@ class Adapter:
         )
 
     def _fit_steps(self, whole: Any, parts: list[Rows], fit_last: Callable[..., Any]) -> Any:
-        """Fit and apply the transformers of a pipeline, if any; then fit the last step."""
+        """Fit and apply a pipeline's transformers, if there are any, and then fit the last step."""
         if whole is self.estimator:
             return fit_last(*parts)
         model = clone(whole, safe=False)
@@ -205,7 +205,7 @@ class Adapter:
 
     @cached_property
     def fit_parameters(self) -> Mapping[str, inspect.Parameter]:
-        """The parameters of the estimator's fit method, by name."""
+        """The parameters of the estimator's fit method, keyed by name."""
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise TypeError(
                 f"estimator must be an instance with a fit method; got {self.estimator!r}."
@@ -228,11 +228,11 @@ class Adapter:
 
     @property
     def grade_limit(self) -> tuple[float, str] | None:
-        """The highest valid grade if grades must be integers, and advice for the error message."""
+        """The highest allowed grade and a hint for the error message; None if there is no limit."""
         return None
 
     def refuse_positions(self, fit_params: dict[str, Any]) -> None:
-        """Raise an error if an argument contains row positions, because rows will be reordered."""
+        """Raise an error if an argument depends on the row order, which QueryRanker changes."""
         for name in self.row_arguments:
             if fit_params.get(name) is not None:
                 raise ValueError(
@@ -250,9 +250,9 @@ class Adapter:
         )
 
     def remove_observers(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Return the fit arguments without callbacks that run after a round.
+        """Return the fit arguments without callbacks that run after each round.
 
-        These callbacks may read values of validation queries, as Optuna's pruning callbacks do.
+        Such callbacks may read validation scores, as Optuna's pruning callbacks do.
         """
         if "callbacks" not in fit_params:
             return fit_params
@@ -261,13 +261,13 @@ class Adapter:
         return fit_params | {"callbacks": kept}
 
     def order_rows(self, rows: Rows, queries: Queries) -> Rows:
-        """Return the rows in the order for `fit`: sorted by query, or unchanged for a regressor."""
+        """Sort the rows by query for a ranker; return them unchanged for a regressor."""
         return rows.take(queries.order, queries.sizes) if self.query_argument else rows
 
     # The last step -------------------------------------------------------------------------------
 
     def _convert(self, X: Any) -> Any:
-        """Convert `X` to a form that the estimator can read."""
+        """Convert `X` to a form that the estimator accepts."""
         return X
 
     def _copy(self) -> Any:
@@ -283,29 +283,29 @@ class Adapter:
         return arguments
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
-        """Return an unfitted copy of the estimator, and the labels that represent the grades.
+        """Return an unfitted copy of the estimator, and the labels to train it on.
 
-        Unless `n_rounds` is None, the copy trains this number of rounds, without early stopping.
+        If `n_rounds` is given, the copy trains `n_rounds` rounds without early stopping.
         """
         return self._copy(), grades
 
 
 class BoosterAdapter(Adapter):
-    """Base class of adapters for boosters.
+    """Base class for booster adapters.
 
-    Each library defines ``_fit_stopped(training, validation, state, add_round, fit_params)``, which
-    fits a copy of the estimator, passes the scores of the validation rows to `add_round` after each
-    round, and stops when ``state.is_over``.
+    Subclasses define ``_fit_stopped(training, validation, state, add_round, fit_params)``, which
+    fits a copy of the estimator, passes the validation scores to `add_round` after each round, and
+    stops when ``state.is_over`` is true.
     """
 
-    round_parameters: Collection[str] = ("n_estimators",)  # parameters for the number of rounds
+    round_parameters: Collection[str] = ("n_estimators",)  # set the number of rounds
     without_stopping: Mapping[str, Any] = {}  # settings that disable the library's early stopping
     conflicting: Collection[str] = ()  # arguments of fit that conflict with early stopping
-    # Parameter values that select boosters which modify the trees of earlier rounds
+    # Parameter values for boosters that modify the trees of earlier rounds
     changing: Mapping[str, Collection[str]] = {}
 
     def _add_callbacks(self, fit_params: dict[str, Any], *callbacks: Any) -> dict[str, Any]:
-        """Return the fit arguments with callbacks after those that the user passes."""
+        """Return the fit arguments with `callbacks` appended to the user's callbacks."""
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), *callbacks]}
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
@@ -318,7 +318,7 @@ class BoosterAdapter(Adapter):
     def _convert(self, X: Any) -> Any:
         """Convert polars frames to pandas, and sparse input to CSR with the smallest index type.
 
-        CatBoost requires 32-bit indices. Text in a polars frame would abort LightGBM's process.
+        CatBoost requires 32-bit indices. LightGBM crashes if a polars frame contains text.
         """
         if sparse.issparse(X):
             X = X.tocsr()
@@ -328,18 +328,18 @@ class BoosterAdapter(Adapter):
         return X
 
     def check_stopping(self, fit_params: dict[str, Any], setting: str) -> None:
-        """Raise a ValueError if the booster cannot be stopped early or if settings conflict."""
+        """Raise a ValueError if the booster or the fit arguments do not allow early stopping."""
         parameters = self.estimator.get_params()
         for name, kinds in self.changing.items():
             if parameters.get(name) in kinds:
                 raise ValueError(
                     f"early_stopping={setting} does not support the booster {parameters[name]!r}, which "
-                    "modifies the trees of earlier rounds: choose another booster."
+                    "modifies the trees of earlier rounds: choose a different booster."
                 )
         for name in self.conflicting:
             if fit_params.get(name) is not None:
                 raise ValueError(
-                    f"Omit the argument {name}: with early_stopping={setting}, QueryRanker starts a new "
+                    f"Omit the argument {name}: with early_stopping={setting}, QueryRanker trains a new "
                     f"model, passes the validation set to {type(self.estimator).__name__} and "
                     "decides when to stop. To choose the validation set, pass X_val, y_val and "
                     "qid_val."

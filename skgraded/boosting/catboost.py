@@ -26,7 +26,7 @@ with needs("skgraded.catboost", "catboost"):
 
 __all__ = ["eval_metric"]
 
-# CatBoost's parameters for its built-in early stopping and hold-out set.
+# CatBoost parameters that control its built-in early stopping and hold-out set.
 STOPPING = {
     "od_type",
     "od_wait",
@@ -83,7 +83,7 @@ class _CatBoostAdapter(BoosterAdapter):
         add_round: Callable[[np.ndarray], None],
         fit_params: dict[str, Any],
     ) -> Any:
-        """Fit a copy of the estimator; one object serves as eval_metric and stopping callback."""
+        """Fit a copy of the estimator, using one object as both eval_metric and callback."""
         arguments = self._make_fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _ScoreObserver(state, add_round, 4 * float(weights.max()))
@@ -92,8 +92,8 @@ class _CatBoostAdapter(BoosterAdapter):
         arguments["eval_set"] = self._make_pool(validation, metric.mark, fit_params)
         arguments |= {"use_best_model": True, "metric_period": 1}
         model.fit(training.X, training.grades, **arguments)
-        metric.mark = np.inf  # for any other data set, the metric is 0
-        # The model keeps the metric, so its references to the validation rows are deleted.
+        metric.mark = np.inf  # makes the metric 0 for all other data sets
+        # The model stores the metric, so delete the metric's references to the validation rows.
         del metric.state, metric.add_round
         return model
 
@@ -116,9 +116,9 @@ class _CatBoostAdapter(BoosterAdapter):
 
 
 class _Metric:
-    """Base class of CatBoost metrics whose `evaluate` returns a mean and the weight 1."""
+    """Base class for CatBoost metrics whose `evaluate` method returns a mean and the weight 1."""
 
-    no_jit = True  # otherwise, CatBoost compiles metrics with numba, or warns if numba is missing
+    no_jit = True  # otherwise, CatBoost compiles it with numba, or warns if numba is missing
 
     def is_max_optimal(self) -> bool:
         return True
@@ -163,7 +163,7 @@ ADAPTERS = {"CatBoost": _CatBoostAdapter}
 
 
 def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike) -> Any:
-    """Make a metric that CatBoost reports at each round and can use for early stopping.
+    """Make a metric that CatBoost reports after each round and can use for early stopping.
 
     Pass the metric to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. It
     works only for data sets whose queries are passed here, because CatBoost does not pass queries
@@ -187,10 +187,10 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
         contain parentheses, because CatBoost rejects its built-in metrics with these names for some
         losses. It raises a ValueError if the data sets do not match `group_id` and `eval_group_id`.
 
-        **The value is 0, with a UserWarning, for training rows that CatBoost shuffles.** CatBoost
-        shuffles rows if there are categorical features or ``boosting_type="Ordered"``, unless
-        ``has_time=True``. Early stopping depends only on the evaluation rows, which are never
-        shuffled.
+        **If CatBoost shuffles the training rows, their value is 0, and a UserWarning is issued.**
+        CatBoost shuffles them if there are categorical features or if ``boosting_type="Ordered"``,
+        unless ``has_time=True``. Early stopping depends only on the evaluation rows, which are
+        never shuffled.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     True
     """
     checked = as_measure(measure)
-    # CatBoost shows the name of the class, and checks it like the name of a built-in metric.
+    # CatBoost displays the class name, and validates it like the name of a built-in metric.
     name = f"{checked.name}()" if checked.name in BUILT_IN else checked.name
     cls = type(name, (_CatBoostMetric,), {"__module__": __name__})
     return cls(checked, group_id, eval_group_id)
@@ -229,8 +229,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 class _CatBoostMetric(_Metric, BoostingMetric):
     """A metric that reads the labels of both data sets from the Pools in its first round.
 
-    CatBoost passes only labels and predictions, so the labels tell which data set is evaluated.
-    Each training copies the metric, so an object sees the Pools of a single training.
+    CatBoost passes only labels and predictions, so the metric identifies the data set by its
+    labels. Each training run copies the metric, so a copy reads the Pools of a single run.
     """
 
     def __init__(self, measure: Measure, group_id: ArrayLike, eval_group_id: ArrayLike) -> None:
@@ -242,13 +242,13 @@ class _CatBoostMetric(_Metric, BoostingMetric):
         self._has_warned = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies begin without Pools, and pickle cannot import classes that are created at run time.
+        # A copy starts without Pools, and pickle cannot import classes created at run time.
         return eval_metric, (self.measures[0], *self._group_ids)
 
     def evaluate(
         self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray | None
     ) -> tuple[float, float]:
-        """Return the mean for the data set with the labels `target`, and the weight 1."""
+        """Return the mean for the data set whose labels are `target`, and the weight 1."""
         if not self._data_sets:
             self._data_sets = self._read_pools()
         target = np.asarray(target)
@@ -266,12 +266,12 @@ class _CatBoostMetric(_Metric, BoostingMetric):
         return 0.0, 1.0  # CatBoost cannot record NaN
 
     def _read_pools(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the labels and query sizes of the evaluation set, if any, and the training set."""
+        """Return the labels and query sizes of all evaluation sets and of the training set."""
         # CatBoost calls the metric from its function `_train`, whose arguments include the Pools.
         pools = find_library_locals("train_pool", Pool)
         if not pools:
-            raise ValueError(f"Only CatBoost can call {self!r}, because it reads the Pools.")
-        # `_train` receives a list of evaluation sets, and `select_features` one set or None.
+            raise ValueError(f"Only CatBoost can call {self!r}, because it reads CatBoost's Pools.")
+        # `_train` receives a list of evaluation sets; `select_features` receives one set or None.
         eval_pools = pools["test_pool"]
         if not isinstance(eval_pools, list):
             eval_pools = [] if eval_pools is None else [eval_pools]
@@ -290,7 +290,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
 def _read_sizes(group_id: ArrayLike, name: str) -> np.ndarray:
     """Return the sizes of consecutive queries; raise a ValueError if a query reappears."""
     codes, _ = query_codes(group_id, name=name)
-    # Query codes are numbered by first appearance, so a decrease means that a query reappears.
+    # Codes are assigned in order of first appearance, so a decrease means that a query reappears.
     returns = np.flatnonzero(np.diff(codes) < 0)
     if len(returns):
         raise ValueError(
@@ -301,7 +301,7 @@ def _read_sizes(group_id: ArrayLike, name: str) -> np.ndarray:
 
 
 def _read_labels(pool: Pool, sizes: np.ndarray, name: str) -> np.ndarray:
-    """Return the labels of a Pool, after checking that its queries have the given sizes."""
+    """Return the labels of a Pool after checking that its queries have the given sizes."""
     n, hashes = sizes.sum(), pool.get_group_id_hash()  # None if the Pool has no queries
     is_same = pool.num_row() == n
     if is_same and hashes is not None:
@@ -310,6 +310,6 @@ def _read_labels(pool: Pool, sizes: np.ndarray, name: str) -> np.ndarray:
     if not is_same:
         raise ValueError(
             f"The Pool does not match {name}, which describes {n} rows in {len(sizes)} queries: "
-            "make a new metric from the queries of both Pools."
+            "call eval_metric again with the query ids of both Pools."
         )
     return np.asarray(pool.get_label(), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Access to stack frames of other libraries, for values that are not passed to our code."""
+"""Access to stack frames of other libraries, to read values that they do not pass to our code."""
 
 import sys
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from typing import Any
 def find_library_locals(name: str, kind: type) -> Mapping[str, Any]:
     """Return the locals of the innermost library frame whose variable `name` has type `kind`.
 
-    Metrics and callbacks do not receive the Booster or the Dataset, but both are local variables of
-    the calling library functions. Without such a function on the stack, the dict is empty.
+    Metrics and callbacks do not receive the Booster or the Dataset, but the library functions that
+    call them have both as local variables. If there is no matching frame, return an empty dict.
     """
     library = kind.__module__.partition(".")[0]
     for frame, _ in walk_stack(sys._getframe(1)):
@@ -21,10 +21,10 @@ def find_library_locals(name: str, kind: type) -> Mapping[str, Any]:
 
 
 def find_pipeline_input(X: Any) -> Any:
-    """Return the X that was passed to the outermost ``Pipeline.score`` on the stack, or else `X`.
+    """Return the X passed to the outermost ``Pipeline.score`` on the stack, or `X` if there is none.
 
-    A pipeline calls ``score`` of its last step with the rows that the other steps return, in which
-    the query ids may be encoded.
+    A pipeline passes transformed rows to the ``score`` method of its last step. The transformers
+    may have encoded the query ids.
     """
     from sklearn.pipeline import Pipeline
 
@@ -32,16 +32,16 @@ def find_pipeline_input(X: Any) -> Any:
     for frame, _ in walk_stack(sys._getframe(2)):
         if frame.f_code.co_name == "score" and isinstance(frame.f_locals.get("self"), Pipeline):
             outer: Any = frame.f_locals.get("X")
-            # If a step scores other rows, the number of rows differs.
+            # A different number of rows means that a step scores different data.
             if hasattr(outer, "shape") and outer.shape[0] == X.shape[0]:
                 passed = outer
     return passed
 
 
 def find_cross_validated(splitter: object) -> Any:
-    """Return the estimator that a function of scikit-learn cross-validates with a splitter, or None.
+    """Return the estimator that scikit-learn is cross-validating with the splitter, or None.
 
-    These functions call the splitter with X, but do not pass the estimator.
+    scikit-learn calls the splitter with X, but does not pass the estimator.
     """
     for frame, _ in walk_stack(sys._getframe(1)):
         is_of_sklearn = str(frame.f_globals.get("__name__")).startswith("sklearn.")

@@ -77,7 +77,7 @@ class _LGBMAdapter(BoosterAdapter):
 
     @cached_property
     def _objective(self) -> Any:
-        """The objective of the ranker, which may be set through any alias."""
+        """The ranker's objective, which users can set through any alias."""
         objectives = filter(None, map(self._parameters.get, OBJECTIVE_NAMES))
         return next(objectives, "lambdarank")
 
@@ -118,8 +118,8 @@ class _LGBMAdapter(BoosterAdapter):
         return n_gains - 1, f"{advice}, or set label_gain (one gain for each grade from 0)"
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
-        """Return an unfitted copy and the labels; grades used as gains become integer codes."""
-        # Disable the default metric, ndcg: it rejects fractional labels and a second list of gains.
+        """Return an unfitted copy and the labels; convert grades used as gains to integer codes."""
+        # Disable the default metric, ndcg, which rejects fractional labels and conflicting gains.
         model, _ = super()._copy_for(grades, n_rounds)
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
@@ -136,7 +136,7 @@ class _LGBMAdapter(BoosterAdapter):
         add_round: Callable[[np.ndarray], None],
         fit_params: dict[str, Any],
     ) -> Any:
-        """Fit a copy of the estimator, with LightGBM's early stopping on the first measure."""
+        """Fit a copy of the estimator, using LightGBM's early stopping on the first measure."""
         from lightgbm import EarlyStopException, early_stopping
 
         def measure(y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
@@ -149,21 +149,22 @@ class _LGBMAdapter(BoosterAdapter):
                 raise EarlyStopException(state.best_round - 1, env.evaluation_result_list)
 
         stop = early_stopping(int(state.patience), first_metric_only=True, verbose=False)
-        stop_if_over.order = stop.order + 1  # type: ignore[attr-defined]  # LightGBM sorts callbacks
+        # LightGBM sorts callbacks by their `order` attribute.
+        stop_if_over.order = stop.order + 1  # type: ignore[attr-defined]
         model, labels = self._copy_for(training.grades, None)
         model.set_params(metric="None", early_stopping_round=0)
         arguments = self._add_callbacks(fit_params, stop, stop_if_over)
         arguments |= self._make_fit_arguments(training)
         arguments |= self._make_validation_arguments(validation)
         model.fit(training.X, labels, eval_metric=measure, **arguments)
-        # Set the best round even if a callback passed by the user stopped the training.
+        # Set the best round even if one of the user's callbacks stopped the training.
         model.booster_.best_iteration = state.best_round
         return model
 
     def _make_validation_arguments(self, validation: Rows) -> dict[str, Any]:
         """Return the fit arguments that specify the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
-        # Without the copy, LightGBM could mistake the validation set for the training set.
+        # Copy the grades, because LightGBM could otherwise mistake this set for the training set.
         grades = validation.grades.copy()
         if "eval_X" in self.fit_parameters:  # since LightGBM 4.7
             arguments |= {"eval_X": (validation.X,), "eval_y": (grades,)}
@@ -181,7 +182,7 @@ ADAPTERS = {"LGBMModel": _LGBMAdapter}
 
 
 def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[..., Any]:
-    """Make a metric that LightGBM reports at each round and can use for early stopping.
+    """Make a metric that LightGBM reports after each round and can use for early stopping.
 
     Pass the metric to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``
     together with ``metric="None"``, which removes LightGBM's own metrics. With several measures,
@@ -236,7 +237,7 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
 class _LightGBMMetric(BoostingMetric):
     direction = (True,)  # higher is better
 
-    # LightGBM's scikit-learn interface passes one argument per parameter of the metric.
+    # LightGBM's scikit-learn interface passes as many arguments as the metric has parameters.
     # lgb.train always passes two arguments.
     def __call__(
         self,
@@ -251,18 +252,18 @@ class _LightGBMMetric(BoostingMetric):
         return self.format_results(self.compute_means(judgments, preds))
 
 
-# The id() of each prediction array whose training runs on a single machine.
+# The id() of each prediction array from a training run on a single machine.
 # A Booster fills the same array in every round, so each training run is examined only once.
 _of_one_machine: set[int] = set()
 
 
 def _refuse_distributed(what: object, preds: np.ndarray) -> None:
-    """Raise a ValueError if the calling Booster is part of a distributed training."""
+    """Raise a ValueError if the calling Booster takes part in distributed training."""
     if id(preds) in _of_one_machine:
         return
     from lightgbm import Booster
 
-    # LightGBM does not pass the Booster to metrics, so take it from the calling function.
+    # LightGBM does not pass the Booster to metrics, so read it from the calling function.
     booster = find_library_locals("self", Booster).get("self")
     # After Booster.set_network, num_machines may be missing from params, so 2 is assumed.
     if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
@@ -279,7 +280,7 @@ def _read_arguments(
     weight: np.ndarray | None,
     group: np.ndarray | None,
 ) -> tuple[Judgments, np.ndarray]:
-    """Return the judgments and the predictions, for either signature of LightGBM's callables."""
+    """Return the judgments and the predictions for either of LightGBM's call signatures."""
     from lightgbm import Dataset
 
     data: np.ndarray | Dataset
@@ -298,7 +299,7 @@ def _read_arguments(
 
 
 def _refuse_split_queries(dataset: "np.ndarray | Dataset") -> None:
-    """Raise a ValueError if a Dataset contains only some rows of a query, as with lgb.cv."""
+    """Raise a ValueError if a Dataset contains only some rows of a query, as it may in lgb.cv."""
     reference, rows = (getattr(dataset, name, None) for name in ("reference", "used_indices"))
     if reference is None or rows is None or reference.get_group() is None:
         return
@@ -327,10 +328,11 @@ def objective(
     ``LGBMRanker(objective=…, metric="None")``. Grades may be any numbers ≥ 0 with any number of
     levels, and a query may have any number of rows.
 
-    Unlike in ``lambdarank``, the ideal DCG uses the cut-off of the measure, not `truncation`; sums
-    use 64-bit floats; tied documents are ranked in random order, the same in each training.
-    If ``lambdarank`` can be used, this objective does not yield better models; see the guide.
-    LightGBM cannot refit a saved model, and does not support this objective for random forests.
+    This objective differs from ``lambdarank`` in three ways: the ideal DCG uses the cut-off of the
+    measure, not `truncation`; sums use 64-bit floats; and tied documents are ranked in a random
+    order, which is the same in each training run. If ``lambdarank`` can be used, this objective
+    does not yield better models; see the guide. LightGBM cannot refit a saved model, and does not
+    support this objective for random forests.
 
     Parameters
     ----------

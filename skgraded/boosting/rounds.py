@@ -1,4 +1,4 @@
-"""Boosting rounds in all libraries: values of metrics, early stopping, and gradients."""
+"""Metric values, early stopping and gradients for all boosting libraries."""
 
 import weakref
 from collections.abc import Callable
@@ -20,10 +20,10 @@ from skgraded.measures.parsing import Measures
 
 
 class BoostingMetric:
-    """Base class of metrics that are reported at each round; subclasses add calling conventions."""
+    """Base class for metrics reported after each round; subclasses add calling conventions."""
 
     factory = "eval_metric"  # name of the public function that creates the metric
-    # Added to each value, for libraries that require the direction
+    # Appended to each result, for libraries that require the metric's direction
     direction: tuple[bool, ...] = ()
 
     def __init__(self, measures: Measures) -> None:
@@ -49,7 +49,7 @@ class BoostingMetric:
         return means
 
     def compute_sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
-        """Return three rows: sums of weighted values, weights, and weights of defined queries."""
+        """Return three sums per measure: weighted values, weights, weights of defined queries."""
         scores = read_predictions(preds, judgments.n_rows)
         all_values = score_queries(self.measures, judgments, scores)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
@@ -62,7 +62,7 @@ class BoostingMetric:
         return sums
 
     def combine_sums(self, sums: np.ndarray) -> list[float]:
-        """Return the means over the queries of all workers; `sums` is the total of all workers."""
+        """Return the means over all workers' queries; `sums` is already summed over the workers."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
             if not defined > 0:
                 _refuse_undefined(measure)
@@ -78,7 +78,7 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 # Judgments of a data set -------------------------------------------------------------------------
 
 # Maps the id() of a data set to its judgments and to copies of its labels, group sizes and weights.
-# All metrics and objectives share the cache.
+# All metrics and objectives share this cache.
 _judgments: dict[int, tuple[Judgments, list[np.ndarray]]] = {}
 
 
@@ -89,9 +89,9 @@ def cache_judgments(
     weight: ArrayLike | None,
     check: Callable[[], None] | None = None,
 ) -> Judgments:
-    """Return the Judgments of a data set or label array, cached until the arguments change.
+    """Return the Judgments for a data set or label array; cache them until the arguments change.
 
-    Before new Judgments are created, `check` is called.
+    `check` is called before new Judgments are created.
     """
     columns: tuple[Any, ...] = (labels, group, weight)
     judgments, known = _judgments.get(id(owner), (None, ()))
@@ -111,7 +111,7 @@ def cache_judgments(
 
 
 def refuse_part(what: object, instead: str) -> NoReturn:
-    """Raise a ValueError for distributed training, in which each worker has only some queries."""
+    """Raise a ValueError for distributed training, where each worker has only some queries."""
     raise ValueError(
         f"In distributed training, {what} would report the mean over the queries of a single "
         f"worker. Omit it, and {instead}."
@@ -178,7 +178,7 @@ class StoppingState:
 
     @property
     def over_at(self) -> int:
-        """The round at which training ends if no score improves."""
+        """The round after which training stops unless the score improves."""
         return self.best_round + self.patience
 
     @property
@@ -189,7 +189,7 @@ class StoppingState:
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """Base class of objectives computed from a measure; subclasses add the calling conventions."""
+    """Base class for objectives computed from a measure; subclasses add calling conventions."""
 
     measure: Any
     _: KW_ONLY
@@ -260,7 +260,7 @@ class Objective:
 
 def is_trainable(measure: Measure) -> bool:
     """Return whether the kernel can compute how swapping two documents changes the measure."""
-    # The plan of any judgments suffices, because the kind of sum does not depend on the grades.
+    # Any judgments suffice, because the kind of plan does not depend on the grades.
     plan = prepare(measure, get_layout(Judgments([0.0]))).plan
     if plan is None:
         return False

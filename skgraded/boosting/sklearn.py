@@ -1,6 +1,6 @@
 """scikit-learn support: HistGradientBoostingRegressor in QueryRanker.
 
-The regressor has no callbacks. With ``warm_start``, each call of fit adds rounds to the model.
+The regressor has no callbacks. With ``warm_start``, each call to fit adds rounds to the model.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
             )
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
-        # early_stopping="auto" would hold out random rows if there are more than 10,000 rows
+        # early_stopping="auto" would hold out random rows of data sets with more than 10,000 rows
         return super()._copy_for(grades, n_rounds or self.estimator.max_iter)
 
     def _fit_stopped(
@@ -52,7 +52,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
                 add_round(scores)
             if model.max_iter == most:
                 break
-        # `predict` sums `_predictors`, one entry per round; no public method shortens this list.
+        # `predict` sums over the private list `_predictors`, which has one entry per round.
         del model._predictors[state.best_round :]
         return model.set_params(max_iter=most, warm_start=False)
 

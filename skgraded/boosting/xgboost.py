@@ -26,7 +26,7 @@ with needs("skgraded.xgboost", "xgboost"):
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
-# Beginnings of the names of metrics that XGBoost's EarlyStopping maximizes.
+# XGBoost's EarlyStopping maximizes metrics whose names start with one of these prefixes.
 MAXIMIZED = ("auc", "aucpr", "pre", "map", "ndcg")
 HIGHER_IS_BETTER = {*MAXIMIZED, *MEASURES}
 
@@ -84,7 +84,7 @@ class _XGBAdapter(BoosterAdapter):
         fit_params: dict[str, Any],
     ) -> Any:
         """Fit a copy of the estimator; a callback evaluates each round and stops the training."""
-        # Use a callback, because XGBoost would weight the values of a metric by query size.
+        # Use a callback, because XGBoost would weight metric values by query size.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
                 "QueryRanker(early_stopping=True)",
@@ -109,7 +109,7 @@ class _XGBAdapter(BoosterAdapter):
         callbacks_of_fit = [AddRound(), *(callbacks or ())]
         model.set_params(early_stopping_rounds=None, callbacks=callbacks_of_fit)
         model.fit(training.X, labels, **fit_params | self._make_fit_arguments(training))
-        # set_params would also change the trained booster
+        # Set the attributes directly, because set_params would also change the trained booster.
         model.early_stopping_rounds, model.callbacks = patience, callbacks
         booster = model.get_booster()
         # XGBoost skips the remaining callbacks once a callback stops the training.
@@ -127,11 +127,11 @@ ADAPTERS = {"XGBModel": _XGBAdapter}
 
 
 def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[..., Any]:
-    """Make a metric that XGBoost reports at each round.
+    """Make a metric that XGBoost reports after each round.
 
     Pass the metric to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``. For early
     stopping, use `EarlyStopping` from this module, or pass ``maximize=True`` to XGBoost. Otherwise,
-    XGBoost would minimize the measure, and the first round raises a ValueError.
+    the first round raises a ValueError, because XGBoost would minimize the measure.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
 class _XGBoostMetric(BoostingMetric):
     factory = "custom_metric"
 
-    # XGBoost's estimators read this name, then call the metric with labels instead of a DMatrix.
+    # XGBoost's estimators read `__name__`, then call the metric with labels instead of a DMatrix.
     __name__ = factory
 
     def __call__(self, preds: np.ndarray, dmatrix: xgb.DMatrix, sample_weight: Any = None) -> Any:
@@ -197,7 +197,7 @@ class _XGBoostMetric(BoostingMetric):
         """Raise a ValueError if a callback of the current training would minimize a measure."""
         container = find_library_locals("self", xgb.callback.CallbackContainer).get("self")
         if container is None or container.metric is not self:
-            return  # the caller is the user, or a user's metric that wraps this metric
+            return  # called by the user or by a metric that wraps this metric
         for callback in container.callbacks:
             if not isinstance(callback, xgb.callback.EarlyStopping):
                 continue
@@ -213,7 +213,7 @@ class _XGBoostMetric(BoostingMetric):
                 )
 
     def _average_workers(self, dmatrix: xgb.DMatrix, preds: np.ndarray) -> list[float]:
-        """Return the means over the queries of all workers; every worker must call this method."""
+        """Return the means over all workers' queries; every worker must call this method."""
         # XGBoost itself would compute the unweighted mean of the workers' means (xgboost#8475).
         # Failed workers also call allreduce; otherwise, the other workers would hang.
         sums, error = np.zeros((3, len(self.measures))), None
@@ -248,9 +248,9 @@ def _read_judgments(dmatrix: xgb.DMatrix) -> Judgments:
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
-    """XGBoost's early stopping, extended to maximize the measures of skgraded.
+    """XGBoost's early stopping callback, extended to maximize skgraded's measures.
 
-    Pass an instance in the ``callbacks`` of ``xgb.train``, ``xgb.cv`` or an XGBoost estimator.
+    Pass an instance in the ``callbacks`` list of ``xgb.train``, ``xgb.cv`` or an XGBoost estimator.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         self._has_direction = maximize is not None
 
     def before_training(self, model: xgb.Booster) -> xgb.Booster:
-        """Discard the state of the previous training."""
+        """Discard the state of the previous training run."""
         self.current_rounds = 0
         self.stopping_history: dict[str, Any] = {}
         self.best_scores: dict[str, Any] = {}
@@ -329,8 +329,8 @@ def objective(
     """Make a LambdaRank objective whose swap deltas are computed from the measure.
 
     Pass the objective to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``; XGBRanker does not accept it.
-    Grades may be any numbers ≥ 0. XGBoost saves the model with the objective
-    ``reg:squarederror``, which does not change predictions.
+    Grades may be any numbers ≥ 0. Saved models contain the objective
+    ``reg:squarederror`` instead, which does not affect predictions.
 
     Parameters
     ----------

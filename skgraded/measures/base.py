@@ -1,4 +1,4 @@
-"""Base classes and registry of measures, and computation of per-query values and means."""
+"""Measure base classes, the measure registry, and computation of per-query values and means."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "wo
 
 
 def parameter(*, default: object, check: Callable[[Any], Any], kw_only: bool = True) -> Any:
-    """Declare a parameter of a measure, which the docstring of the class describes.
+    """Declare a measure parameter, which must be documented in the class docstring.
 
     `check` raises a ValueError for an invalid value, and returns a valid value in the form in which
-    it is stored. `default` must have this form.
-    Pass it by name, so that editors can read it.
+    it is stored. `default` must have this form, and must be passed by keyword, so that editors can
+    recognize it.
     """
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check})
 
@@ -55,7 +55,7 @@ check_persistence = number_validator("persistence", 0, 1, below=True)
 def call_function(
     function: Function, name: str, arguments: np.ndarray, above_0: bool = False
 ) -> np.ndarray:
-    """Call a user's function; check that it returns finite values ≥ 0 (> 0 if `above_0`)."""
+    """Call a user's function, and check that it returns finite values ≥ 0 (> 0 if `above_0`)."""
     result = function(arguments.copy())
     try:
         values = np.array(result, dtype=float, order="C")  # the function may reuse its array
@@ -72,7 +72,7 @@ def call_function(
 
 
 def check_cutoff(k: object, has_mean: bool = False) -> int | str | None:
-    """Return the cut-off if it is None or an integer ≥ 1 or, if `has_mean`, "mean"."""
+    """Validate a cut-off: None, an integer ≥ 1 or, if `has_mean` is true, "mean"."""
     if k is None or (has_mean and isinstance(k, str) and k == "mean"):
         return k
     return check_whole_number(k, "k", 1)
@@ -84,11 +84,11 @@ def check_undefined(undefined: object) -> float:
         if undefined in (0, 1):
             return float(undefined)
         if undefined != undefined:
-            return math.nan  # the same object each time, so that tuples with nan compare equal
+            return math.nan  # always the same object, so that tuples containing nan compare equal
     raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {undefined!r}.")
 
 
-# Names that other libraries use for the parameters, keyed by `normalize_name`.
+# Maps normalized parameter names from other libraries to our parameter names.
 OTHER_NAMES = {"cutoff": "k", "rel": "threshold", "topk": "k"}
 
 
@@ -127,7 +127,7 @@ def share_fields(cls: type[M]) -> type[M]:
 
 
 def _with_names(initialize: Callable[..., None]) -> Callable[..., None]:
-    """Add the message for an unknown parameter to the __init__ of a dataclass."""
+    """Wrap a dataclass's __init__ to raise a helpful error for unknown parameters."""
 
     @wraps(initialize)
     def __init__(self: Measure, *values: Any, **parameters: Any) -> None:
@@ -140,7 +140,7 @@ def _with_names(initialize: Callable[..., None]) -> Callable[..., None]:
 
 
 def describe_unknown(cls: type[Measure], name: str) -> str:
-    """Return the message for a parameter that a measure does not have."""
+    """Return the error message for an unknown parameter of a measure."""
     near = OTHER_NAMES.get(normalize_name(name))
     hint = suggest_name(name if near is None else near, cls._fields)
     return (
@@ -153,7 +153,7 @@ def describe_unknown(cls: type[Measure], name: str) -> str:
 
 
 class _Immutable:
-    """Base class that freezes attributes of subclasses that `share_fields` does not freeze."""
+    """Base class that makes attributes read-only in subclasses that are not frozen dataclasses."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r}")
@@ -163,9 +163,10 @@ class _Immutable:
 class Measure(_Immutable):
     """Base class for all measures: immutable objects that can be called as score functions.
 
-    `registered` adds a subclass to the registry; its fields are the measure's parameters. `_plan`
-    returns the plan of the sum that the kernel computes, or None if the measure implements
-    `_values`. `_undefined` returns a boolean mask of the undefined queries, by default none.
+    The decorator `registered` adds a subclass to the registry; the fields of the subclass are the
+    measure's parameters. `_plan` returns the plan for the kernel's sum, or None if the measure
+    implements `_values`. `_undefined` returns a boolean mask of the undefined queries; by default,
+    every query is defined.
     """
 
     undefined: float = parameter(default=0.0, check=check_undefined)
@@ -173,7 +174,7 @@ class Measure(_Immutable):
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
-    _is_of_order: ClassVar[bool] = False  # whether only the order and a threshold matter
+    _is_of_order: ClassVar[bool] = False  # whether only the grade order and threshold matter
 
     def __post_init__(self) -> None:
         for name, field in self._fields.items():
@@ -332,7 +333,7 @@ class Ranked(Tied):
         discount: np.ndarray | None = None,
         **settings: Any,
     ) -> sums.Plan:
-        """Plan a sum over the ranks up to the cut-off; `values` contains one value per level."""
+        """Return the plan for a sum over the first k ranks; `values` has one value per level."""
         depth = self._depth(layout)
         return sums.Plan(kind, values, TIES[self.ties], depth, discount, **settings)
 
@@ -342,9 +343,9 @@ class Ranked(Tied):
 MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 # Maps each alias to its class and to the parameters set by the alias; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
-# Maps normalized names and aliases without braces to the same classes and parameters.
+# Maps each normalized class name, and each alias without braces, to a class and parameters.
 KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
-# Parsed measures, keyed by text and rule for names. Registering a measure clears this cache.
+# Cache of parsed measures, keyed by (text, names). Registering a measure clears the cache.
 PARSED: dict[tuple[str, str | None], Measure] = {}
 
 
@@ -352,11 +353,11 @@ PARSED: dict[tuple[str, str | None], Measure] = {}
 def registered(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a measure class as a frozen dataclass; it replaces a class of the same name.
+    """Register a measure class as a frozen dataclass, replacing any class of the same name.
 
-    `aliases` are alternative names in measure strings; a mapping also contains the parameters that
-    each alias sets. An alias may end with a parameter in braces: P_{k} matches P_10 and sets k to
-    10.
+    `aliases` contains alternative names for measure strings; if it is a mapping, its values are the
+    parameters that each alias sets. An alias may end with a parameter in braces: P_{k} matches P_10
+    and sets k to 10.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
@@ -375,7 +376,7 @@ def registered(
 
 
 def list_parameters(measure: Measure | type[Measure]) -> dict[str, dataclasses.Field[Any]]:
-    """Return the parameters of a measure as dataclass fields, in the order in names."""
+    """Return the parameters of a measure as dataclass fields, in the order used in names."""
     return measure._fields
 
 
@@ -393,10 +394,10 @@ def accepts_negative(measure: Measure) -> bool:
 
 
 class Prepared(NamedTuple):
-    """Results that a measure computes once for all scores of the same Judgments."""
+    """Results computed once per measure and Judgments object, and reused for all scores."""
 
     measure: Measure
-    plan: sums.Plan | None  # the sum that the kernel computes, if there is one
+    plan: sums.Plan | None  # plan for the kernel; None if the measure implements `_values`
     undefined: np.ndarray  # (n_queries,): read-only mask of the undefined queries
 
 
@@ -437,7 +438,7 @@ def score_queries(
 def score_prepared(
     prepared: Sequence[Prepared], layout: Layout, scores: np.ndarray
 ) -> list[np.ndarray]:
-    """Compute per-query values like `score_queries`, from the result of `prepare`."""
+    """Compute per-query values like `score_queries`, given the results of `prepare`."""
     plans = [plan for _, plan, _ in prepared if plan is not None]
     all_values, rows = [], iter(sum_plans(plans, layout, scores))
     for measure, plan, undefined in prepared:
@@ -472,7 +473,7 @@ def sum_plans(plans: list[sums.Plan], layout: Layout, scores: np.ndarray) -> np.
 
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the weighted mean without nan values; nan if no value has a positive weight."""
+    """Return the weighted mean, ignoring nan; return nan if no value has a positive weight."""
     return sums.mean_of_defined(values, weights)
 
 
@@ -494,7 +495,7 @@ class Relevance(Measure):
     threshold: float | None = parameter(default=None, check=check_threshold)
 
     def _relevant(self, layout: Layout) -> np.ndarray:
-        """Return a mask of the levels with a grade ≥ `threshold` (> 0 if it is None)."""
+        """Return a mask of the levels with a grade ≥ `threshold` (> 0 if `threshold` is None)."""
         if self.threshold is None:
             return layout.levels > 0
         return layout.levels >= layout.round_grade(self.threshold)
@@ -551,14 +552,14 @@ class Scaled(Measure):
         return self._check_scale(self.max_grade, layout)
 
     def _normalize(self, layout: Layout) -> np.ndarray:
-        """Divide the grade of each level by the highest grade of its scale."""
+        """Divide the grade of each level by the highest grade of the scale."""
         if self.max_grade is None:
             return layout.divide_levels(layout.levels, layout.top_grades)
         return layout.levels / self._check_scale(self.max_grade, layout)
 
 
 class Gained(Graded):
-    """Base class for measures with the parameter `gain`, whose default depends on the measure."""
+    """Base class for measures with a `gain` parameter, whose default depends on the measure."""
 
     gain: str | Function
 
@@ -614,7 +615,7 @@ class Gained(Graded):
 
 
 def count_relevant(layout: Layout, relevant: np.ndarray) -> np.ndarray:
-    """Return R_t, the number of relevant documents in each query, as an array."""
+    """Return R_t, the number of relevant documents for each query, as an array."""
     return layout.sum_levels(layout.counts * relevant)
 
 

@@ -32,7 +32,7 @@ check_discount = choice_validator("discount", ("linear", "log2", "exp2"), or_cal
 
 
 def weigh_ranks(discount: str | Function, ranks: np.ndarray) -> np.ndarray:
-    """Return 1/D(R) for distinct ranks R ≥ 2; if D is a callable, multiply by the smallest D(R).
+    """Return 1/D(R) for distinct ranks R ≥ 2, multiplied by the smallest D(R) if D is a callable.
 
     Multiplying all weights by the smallest D(R) prevents overflow and does not change EDRC.
     """
@@ -53,7 +53,7 @@ class _Correlation(Measure):
 
 
 def _plan_ordered_pairs(values: np.ndarray, n_pairs: np.ndarray, layout: Layout) -> Plan:
-    """Plan a sum over correctly ordered pairs, each counted for its lower-graded document."""
+    """Return the plan for a sum over correctly ordered pairs, grouped by lower-graded document."""
     scale = 1.0 / np.maximum(n_pairs, 1)
     return Plan(ABOVE, values, AVERAGE, layout.max_size, prior=0.5, scale=scale, shift=0.0)
 
@@ -63,10 +63,10 @@ class PairAccuracy(_Correlation):
     r"""Pair accuracy: the share of pairs with different grades that the scores order correctly.
 
     The value is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs with r_i > r_j, where r_i is
-    the grade and s_i the score of document i. A random order has the expected value 1/2. For grades
-    0 and 1, pair accuracy equals `AUC`, the measure used in BPR (Rendle et al., UAI 2009, section
-    4.1.1). Documents that were not retrieved are tied in last place. Pair accuracy is undefined if
-    all grades of a query are equal.
+    the grade and s_i the score of document i. The expected value for a random order is 1/2. For
+    grades 0 and 1, pair accuracy equals `AUC`, the measure used in BPR (Rendle et al., UAI 2009,
+    section 4.1.1). Documents that were not retrieved are tied in last place. Pair accuracy is
+    undefined if all grades of a query are equal.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class AUC(Relevance):
         relevant = self._relevant(layout)
         irrelevant = ~relevant
         if layout.sum_levels(irrelevant.astype(np.intp)).max() > 1:
-            return None  # irrelevant documents differ in grade, so `_values` computes the value
+            return None  # irrelevant documents have several grades, so use `_values`
         n_pairs = count_relevant(layout, relevant) * count_relevant(layout, irrelevant)
         return _plan_ordered_pairs(irrelevant.astype(float), n_pairs, layout)
 
@@ -225,7 +225,7 @@ class EDRC(_Correlation):
         by_rank[2:] = weigh_ranks(self.discount, np.arange(2, len(by_rank), dtype=float))
         weights = by_rank[rank]
         equal_or_unknown = layout.repeat_by_level(layout.sizes - n_known) + counts - 1
-        below = np.cumsum(counts) - counts  # counts of earlier queries are subtracted next
+        below = np.cumsum(counts) - counts  # includes earlier queries, which are subtracted next
         below -= layout.repeat_by_level(below[layout.level_starts[:-1]])
         n_compared = layout.repeat_by_level(layout.sizes - 1) - below
         total = layout.sum_levels(weights * counts * n_compared)
@@ -320,7 +320,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: Literal["average"] = "
     r"""Compute the extrapolated rank-biased overlap of two rankings (Webber et al. 2010, eq. 32).
 
     RBO = (1 - p) Σ_d p^(d-1) A_d, where A_d is the agreement of the two rankings at depth d: the
-    number of items that are among the first d of both rankings, divided by d. Beyond the end of a
+    number of items among the first d items of both rankings, divided by d. Beyond the end of a
     ranking, the agreement is extrapolated.
 
     Parameters
@@ -374,7 +374,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: Literal["average"] = "
 
 
 class _TiedRanking:
-    """A ranking that stores, for each item, the first and last rank of the items tied with it.
+    """A ranking with ties, which stores the first and last rank of each item's tie group.
 
     An item's weight at depth d is the probability that it is among the first d items. For n tied
     items, this is the share of their n ranks that are at most d.
@@ -387,7 +387,7 @@ class _TiedRanking:
         last = np.cumsum(sizes)
         first = last - sizes + 1
         self.first, self.last = first[block], last[block]  # only used for listed items
-        # For each rank: first and last rank of its tie group; share of the group up to this rank.
+        # For each rank: its tie group's first and last rank, and the share of the group up to it
         begin, end = np.repeat([first, last], sizes, axis=1)[:, : self.n]
         self.share = np.zeros(len(scores))  # 0 beyond the end of the ranking
         self.share[: self.n] = (np.arange(1, self.n + 1) - begin + 1) / (end - begin + 1)

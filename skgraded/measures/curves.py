@@ -109,7 +109,7 @@ def cutoff_curve(
     cutoffs: ArrayLike | None = None,
     ties: str | None = None,
 ) -> CutoffCurve:
-    """Compute the means of measures for a range of cut-offs, such as NDCG@n for n from 1 to 100.
+    """Compute mean values of measures at several cut-offs, such as NDCG@n for n from 1 to 100.
 
     `CutoffCurveDisplay` plots these curves.
 
@@ -162,7 +162,7 @@ def cutoff_curve(
 
 def _compute_average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndarray:
     """Compute AP^t for each level t of each query; the value for grade 0 is set to 0."""
-    # With level codes as grades, threshold i is the i-th level above 0 in every query.
+    # With level codes as grades, threshold i corresponds to the i-th level above 0 in every query.
     by_code = Judgments(layout.codes, group=layout.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, layout.n_levels.max())]
     per_measure = _score_in_parts(measures, by_code, layout.sort_by_query(scores))
@@ -221,13 +221,13 @@ def _score_in_parts(
 
 
 def check_uncut(measures: Measures, ties: str | None = None) -> list[Ranked]:
-    """Check that the measures accept a cut-off but do not set one. Set `ties` unless it is None."""
+    """Check that the measures accept a cut-off but do not set one; set `ties` if it is given."""
     uncut = []
     for measure in as_measures(measures):
         if not isinstance(measure, Ranked) or measure.k is not None:
             raise ValueError(
-                f"A curve covers all cut-offs, so {measure} must support cut-offs but must not "
-                "contain one."
+                "A curve covers several cut-offs, so each measure must accept a cut-off but not "
+                f"set one; got {measure}."
             )
         uncut.append(measure if ties is None else replace(measure, ties=ties))
     return uncut

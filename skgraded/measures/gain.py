@@ -1,4 +1,4 @@
-"""Measures that discount by rank: DCG, NDCG and NDCNG, and user models such as ERR and RBP."""
+"""Measures with rank discounts: DCG, NDCG and NDCNG, and user models such as ERR and RBP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["Compat", "DCG", "ERR", "Judged", "NDCG", "NDCNG", "NERR", "RBP", "RB
 
 
 def compute_discounts(discount: str | Function, depth: int) -> np.ndarray:
-    """Return the discounts of the ranks from 1 to `depth`."""
+    """Return the discounts for ranks 1 to `depth`."""
     ranks = np.arange(1, depth + 1, dtype=float)
     if not callable(discount):
         return np.reciprocal(np.log2(ranks + 1 if discount == "log2" else np.maximum(ranks, 2)))
@@ -90,7 +90,7 @@ class DCG(_Discounted):
     r"""Discounted cumulative gain (Järvelin & Kekäläinen 2002), without normalization.
 
     DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. Values can exceed 1.
-    A query with no grade > 0 has DCG 0.
+    A query with no grade > 0 has a DCG of 0.
 
     Parameters
     ----------
@@ -325,8 +325,8 @@ class RBPResidual(_Persistent):
 
     The residual is (1 - φ) Σ φ^(i-1) over ranks i ≤ k with unjudged documents (grade NaN), plus
     φ^min(k, n) for all lower ranks, where n is the number of retrieved documents (Moffat & Zobel
-    2008, section 3.3). It bounds the increase of `RBP` with the same φ and with `max_grade` = the
-    highest grade of the scale. It is defined for every query.
+    2008, section 3.3). It is an upper bound on the increase of `RBP` with the same φ, if
+    `max_grade` is the highest grade of the scale. It is defined for every query.
 
     Parameters
     ----------
@@ -400,7 +400,7 @@ class Compat(Tied):
     Compatibility is Σ_i φ^(i-1) X_i / i, divided by the same sum for the ideal ranking compared
     with itself. X_i is the number of documents among the first i of both the run and the ideal
     ranking. The ideal ranking contains the documents with grade > 0 in descending order of grade;
-    equal grades are in the order that best matches the run. The sum ends with the longer list.
+    ties are in the order that best matches the run. Both sums extend to the end of the longer list.
     Compatibility is undefined for a query with no grade > 0.
 
     Parameters

@@ -26,9 +26,9 @@ Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 DEFAULT_MEASURE = "ndcng@10"  # if exactly one measure is needed
 DEFAULT_MEASURES = (DEFAULT_MEASURE, "mu_map")
 
-# Measures for which trec_eval 10 has other parameters than our defaults.
+# Measures whose parameters in trec_eval 10 differ from our defaults.
 TREC_EVAL: dict[str, dict[str, Any]] = {"NDCG": {"gain": "linear"}, "RBP": {"persistence": 0.9}}
-# Names that stand for several measures in trec_eval, with trec_eval's default cut-offs.
+# trec_eval names that stand for several measures, with their default cut-offs.
 CUTOFFS = "5 10 15 20 30 100 200 500 1000"
 FAMILIES = {
     "P": CUTOFFS,
@@ -38,11 +38,11 @@ FAMILIES = {
     "success": "1 5 10",
     "iprec_at_recall": "0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00",
 }
-# The official measures of trec_eval, except for runid, num_q and gm_map (no mean over queries).
+# trec_eval's official measures, except runid, num_q and gm_map, which are not query means.
 OFFICIAL_COUNTS = ("num_ret", "num_rel", "num_rel_ret")
 OFFICIAL_MEANS = ("map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
 
-# The names of trec_eval that are not part of skgraded, in the form of `normalize_name`
+# Normalized names of trec_eval measures that skgraded does not provide
 ABSENT = set(
     "11ptavg g bing gmbpref gmmap infap ndcgrel numnonreljudgedret numq relativep relstring rndcg "
     "rprecmult runid setmap setrelativep utility yaap".split()
@@ -51,7 +51,7 @@ SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside of parentheses
 _CUTOFF = re.compile(r"(.*?[@_])(\d+(?:\.\d+)?|mean)")  # a name that ends with a cut-off
 _OPTION = re.compile(r"^([A-Za-z_]+)\.(?=\d)")  # trec_eval's options, such as P.5,10
 _NUMBER = re.compile(r"\d+(\.\d+)?|mean")
-_AT = re.compile(r"_at_(\d+|k)\s*$")  # the cut-off of sentence-transformers, as in ndcg_at_10
+_AT = re.compile(r"_at_(\d+|k)\s*$")  # cut-off in sentence-transformers, such as ndcg_at_10
 _FORM = re.compile(r"\s*([^\W\d][\w.-]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
 _check_names = choice_validator("names", ("trec_eval",))
 
@@ -107,8 +107,8 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     if normalize_name(text) in ABSENT:
         gm_map = " The command computes gm_map with --names trec_eval." if text == "gm_map" else ""
         raise ValueError(
-            f"{text} is not a measure of skgraded. The page 'Coming from trec_eval' of the "
-            f"documentation lists alternatives.{gm_map}"
+            f"{text} is not available in skgraded. For alternatives, see 'Coming from trec_eval' "
+            f"in the documentation.{gm_map}"
         )
     form = _FORM.fullmatch(_AT.sub(r"@\1", text))
     if form is None:
@@ -222,9 +222,10 @@ def as_measures(
 
 
 def expand_name(text: str | Measure, names: str | None = None) -> list[Any]:
-    """Return the names of single measures in a text such as "ndcg@5,10, map".
+    """Return the names of the individual measures in a string such as "ndcg@5,10, map".
 
-    With `names`, "official" and names such as "P" stand for several measures, as in trec_eval.
+    If `names` is given, "official" and names such as "P" stand for several measures, as in
+    trec_eval.
     """
     parts: list[str] = []
     for part in map(str.strip, SEPARATOR.split(text) if isinstance(text, str) else ()):
@@ -243,12 +244,12 @@ def expand_name(text: str | Measure, names: str | None = None) -> list[Any]:
 
 
 def choose_names(texts: Iterable[Any], names: str | None) -> str | None:
-    """Return the rule for names, which is "trec_eval" if the texts contain "official"."""
+    """Return "trec_eval" if a text contains "official"; otherwise, return `names` unchanged."""
     return "trec_eval" if any("official" in expand_name(text) for text in texts) else names
 
 
 def set_threshold(measure: Measure, threshold: float) -> Measure:
-    """Set the lowest relevant grade of a measure that has a threshold and does not state one."""
+    """Set the threshold of a measure whose `threshold` parameter is None."""
     threshold = check_threshold(threshold)
     if isinstance(measure, Relevance) and measure.threshold is None:
         return replace(measure, threshold=threshold)
@@ -256,7 +257,7 @@ def set_threshold(measure: Measure, threshold: float) -> Measure:
 
 
 def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) -> None:
-    """For qrels with a grade above 1, warn once if NDCG or AP@k differs from trec_eval."""
+    """Warn once if NDCG or AP@k differs from trec_eval and the qrels contain a grade above 1."""
     texts = {}
     for m in measures if highest_grade > 1 else ():
         name, k, setting = type(m).__name__, getattr(m, "k", None), vars(m).get

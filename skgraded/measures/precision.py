@@ -1,4 +1,4 @@
-"""Measures based on relevant documents, such as average precision, recall and reciprocal rank."""
+"""Measures of precision and recall, such as average precision, P@k and reciprocal rank."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ check_divisor = choice_validator("divisor", ("min", "relevant"))
 
 @share_fields
 class _Averaged(Ranked):
-    """Base class for averages over the relevant documents that a list of length k can contain."""
+    """Base class for measures that divide by R or min(R, k) for R relevant documents."""
 
     divisor: str = parameter(default="min", check=check_divisor)
 
     def _find_largest_divisor(self, layout: Layout) -> int:
-        """Return the cut-off or, if it does not limit the divisor, the largest query size."""
+        """Return the cut-off if it limits the divisor, and the largest query size otherwise."""
         return self._depth(layout) if self.divisor == "min" else layout.max_size
 
 
@@ -243,14 +243,14 @@ def _number_rows(layout: Layout) -> np.ndarray:
 
 
 def _plan_mean(measure: Ranked, values: np.ndarray, layout: Layout) -> Plan:
-    """Plan a mean over the first k documents or, without k, over all retrieved documents."""
+    """Return the plan for a mean over the first k documents or, without k, all retrieved ones."""
     if measure.k is None:
         return measure._sum(LINEAR, values, layout, per_retrieved=True)
     return measure._sum(LINEAR, values / measure.k, layout)
 
 
 class _DefinedAsZero(base.Relevance):
-    """Base class for measures that are 0 without relevant documents if `undefined` is 0."""
+    """Base class for measures defined as 0 if no document is relevant and `undefined` is 0."""
 
     def _undefined(self, layout: Layout) -> np.ndarray:
         return (self.undefined != 0) & super()._undefined(layout)
@@ -263,7 +263,7 @@ class Precision(_DefinedAsZero, base.Thresholded):
     The divisor is k even if fewer documents were retrieved. Without k, the divisor is the number of
     retrieved documents, and precision is 0 if no document was retrieved. By default, precision is
     defined for a query without a relevant document: it is 0. With ``undefined=nan`` or 1.0, such a
-    query is undefined, so that means of precision and recall are over the same queries.
+    query is undefined, so that the means of precision and recall cover the same queries.
 
     Parameters
     ----------
@@ -346,8 +346,8 @@ class RR(base.Thresholded):
 class Success(_DefinedAsZero, base.Thresholded):
     r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 
-    With ties, the value is the probability that one of the first k documents is relevant. A query
-    without a relevant document is handled as in `Precision`.
+    With ties, the value is the probability that at least one of the first k documents is relevant.
+    Queries without a relevant document are handled as in `Precision`.
 
     Parameters
     ----------
@@ -404,10 +404,10 @@ class RPrecision(base.Relevance, Tied):
 class InterpolatedPrecision(base.Relevance):
     r"""Interpolated precision: the highest precision at any rank that reaches a given recall.
 
-    The value is max_p P@p over ranks p with at least ⌊ρR + 0.5⌋ relevant documents among the first
-    p, as in trec_eval 10 (in version 9 and pytrec_eval: ⌊ρR + 0.9⌋), where ρ is the recall and R
-    the number of relevant documents; it is 0 if there is no such rank. Queries without a relevant
-    document are undefined.
+    The value is the maximum of P@p over all ranks p with at least ⌊ρR + 0.5⌋ relevant documents
+    among the first p, or 0 if there is no such rank. ρ is the recall, and R is the number of
+    relevant documents. trec_eval 10 uses the same formula; trec_eval 9 and pytrec_eval use
+    ⌊ρR + 0.9⌋. Queries without a relevant document are undefined.
 
     Parameters
     ----------
@@ -445,7 +445,7 @@ class InterpolatedPrecision(base.Relevance):
 class SetPrecision(_DefinedAsZero):
     r"""Set-based precision: the share of retrieved documents that are relevant.
 
-    The value is 0 if no document was retrieved. A query without a relevant document is handled as
+    The value is 0 if no document was retrieved. Queries without a relevant document are handled as
     in `Precision`.
 
     Parameters
@@ -521,7 +521,7 @@ class SetF(base.Relevance):
 
 
 def _plan_retrieved(values: np.ndarray, layout: Layout, **settings: Any) -> Plan:
-    """Plan a sum over all retrieved documents; the sum does not depend on the tie rule."""
+    """Return the plan for a sum over all retrieved documents; the tie rule does not matter."""
     return Plan(LINEAR, values, ORDINAL, layout.max_size, **settings)
 
 

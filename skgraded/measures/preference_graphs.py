@@ -1,4 +1,4 @@
-"""Preferences as graphs or weak orders of items, and counts of correctly predicted pairs."""
+"""Preference graphs and weak orders of items, and counts of correctly predicted pairs."""
 
 import math
 import numbers
@@ -15,7 +15,7 @@ from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block
 
 Prior: TypeAlias = float | Callable[[Any, Any], float]  # the callable takes items v and w
 Pair: TypeAlias = tuple[Hashable, Hashable]  # (preferred, other)
-Side = tuple[np.ndarray, np.ndarray]  # a table of bits, and the index of the row of each item
+Side = tuple[np.ndarray, np.ndarray]  # a bit table, and the row index of each item
 BLOCK = 1024  # number of items per block; one row of bits takes 128 bytes
 check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "ignore"))
 
@@ -24,10 +24,10 @@ check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "igno
 
 
 def remove_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[int, int]]:
-    """Return the pairs that the rule `cycles` ("unknown" or "majority") keeps, and two numbers.
+    """Return the pairs kept by the rule `cycles` ("unknown" or "majority"), and two counts.
 
-    The first number counts the item pairs that are stated at least once, in any direction. The
-    second number counts those of them that are left out.
+    The first count is the number of item pairs that are stated at least once, in either direction.
+    The second count is the number of these pairs that are left out.
     """
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     stated = [(v, w) for (v, w), n in votes.items() if n >= votes[w, v]]
@@ -38,7 +38,7 @@ def remove_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[int
 
 
 def _find_strong_components(pairs: Iterable[Pair]) -> dict[Hashable, int]:
-    """Map each item to the number of its strongly connected component."""
+    """Map each item to the label of its strongly connected component."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -53,7 +53,7 @@ def _find_strong_components(pairs: Iterable[Pair]) -> dict[Hashable, int]:
 
 
 class Pairs:
-    """Preferences passed as pairs: an acyclic graph with a lazily computed transitive closure."""
+    """Preference pairs as an acyclic graph whose transitive closure is computed lazily."""
 
     left_out: tuple[int, int] | None = None  # see `remove_cycles`
 
@@ -83,7 +83,7 @@ class Pairs:
         return more
 
     def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
-        """Yield the items above and below each item in the closure; both contain the item itself.
+        """Yield the items above and below each item in the closure; both include the item itself.
 
         See the comment above `iterate_blocks`.
         """
@@ -104,7 +104,7 @@ class Pairs:
 
 
 class StatedPairs:
-    """Preferences passed as pairs that are counted as stated, without transitive closure."""
+    """Preference pairs that are counted as stated, without computing the transitive closure."""
 
     left_out: tuple[int, int] | None = None
 
@@ -132,7 +132,7 @@ def _describe_cycle(items: list[Hashable], pairs: Iterable[Pair]) -> str:
 
 
 class Scores:
-    """Preferences passed as scores: the item with the higher score is preferred."""
+    """Preferences implied by scores: the item with the higher score is preferred."""
 
     left_out: tuple[int, int] | None = None
 
@@ -145,7 +145,7 @@ class Scores:
         return v in self.items and w in self.items and self.items[v] > self.items[w]
 
     def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
-        """Yield, for each item with a score, the items with higher and with lower scores."""
+        """For each item with a score, yield the items with higher scores and with lower scores."""
         has_score = np.fromiter((v in self.items for v in items), bool, len(items))
         scores = make_object_array([self.items[v] for v in items if v in self.items])
         place = np.zeros(len(items), np.intp)  # by descending score
@@ -166,11 +166,11 @@ class Scores:
             ]
 
 
-# For each block of items, `iterate_sides` yields two tables of bits, which have a row per item.
-# The first table marks the items of the block that rank above the item of the row.
-# The second table marks the items of the block that rank below the item of the row.
-# Each table is accompanied by the row index of each item; -1 means an empty row.
-# `number` contains the number of each item, or -1 if the item is not counted.
+# For each block of items, `iterate_sides` yields two bit tables with one row per item.
+# Each row of the first table marks the items in the block that rank above the row's item.
+# Each row of the second table marks the items in the block that rank below the row's item.
+# An array with the row index of each item accompanies each table; -1 means an empty row.
+# `number` contains the index of each item among the counted items; -1 means not counted.
 
 
 def iterate_blocks(number: np.ndarray) -> range:
@@ -186,7 +186,7 @@ def _count_words(number: np.ndarray) -> int:
 
 
 class PairCounts(NamedTuple):
-    """Pair counts for one query. Each array has one element per item v that is counted."""
+    """Pair counts for one query. Each array has one element per counted item v."""
 
     ranks: np.ndarray  # R(v)
     n_below: np.ndarray  # number of items that the truth ranks below v, plus 1 for v itself
@@ -198,7 +198,7 @@ class PairCounts(NamedTuple):
 def count_stated_pairs(
     truth: StatedPairs, prediction: StatedPairs | Scores, items: Container[Hashable]
 ) -> PairCounts:
-    """Count each stated pair whose items are in `items` once, as if pairs shared no items."""
+    """Count the stated pairs with both items in `items`, as if no two pairs shared an item."""
     pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
     agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)
     disagree = np.array([prediction.prefers(w, v) for v, w in pairs], int)
@@ -207,7 +207,7 @@ def count_stated_pairs(
 
 
 def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Prior) -> PairCounts:
-    """Count the pairs in which both items have the value 1 in `counted`; see `PairCounts`."""
+    """Count the pairs whose items are both marked in `counted`; see `PairCounts`."""
     rows = np.flatnonzero(counted).astype(np.int32)
     ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
     number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
@@ -226,7 +226,7 @@ def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Prior
 
 
 def _unpack_row(v: int, side: Side, n: int) -> np.ndarray:
-    """Convert the row of item v in a table of bits to a boolean array of shape (n,)."""
+    """Convert item v's row in a bit table to a boolean array of shape (n,)."""
     table, rows = side
     if rows[v] < 0:
         return np.zeros(n, bool)
@@ -248,10 +248,10 @@ def _sum_expected_agreement(
     said_above: np.ndarray,
     said_below: np.ndarray,
 ) -> float:
-    """Sum EP(v, w) over w in W(v) where the truth, the prediction or both state no preference.
+    """Sum EP(v, w) over all w in W(v) for which the truth or the prediction states no preference.
 
     EP = g ĝ + (1 - g) (1 - ĝ), where g is the probability that w is preferred to v in the truth: 1
-    or 0 if the truth states a preference, else the prior. ĝ is the same probability in the
+    or 0 if the truth states a preference, and otherwise the prior. ĝ is the same probability in the
     prediction.
     """
     total = 0.0

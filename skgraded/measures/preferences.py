@@ -45,10 +45,11 @@ def edrc_score(
 
     EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)) and C(v) =
     Σ_{w∈W(v)} EP(v, w), for the transitive closures of the truth G and the prediction Ĝ (Ackerman
-    and Chen 2011, section 4; as in its example, start nodes have rank 1, and Z divides by D(R(v))).
+    and Chen 2011, section 4; as in the paper's example, start nodes have rank 1, and Z divides by
+    D(R(v))).
 
     The rank R(v) is 1 if no item is preferred to v in G, and otherwise one more than the highest
-    rank among the items preferred to v. W(v) contains all other items except the items that v is
+    rank among the items preferred to v. W(v) contains all items except v and the items that v is
     preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees and 0 if Ĝ states the
     opposite. If G or Ĝ states no preference, EP(v, w) is `prior`.
 
@@ -175,7 +176,7 @@ def _check_prior(prior: Prior) -> Prior:
 def check_preference_measures(
     measures: Measures, discount: str | Function, prior: Prior
 ) -> dict[str, Measure]:
-    """Return preference measures keyed by their names in reports; these names include settings."""
+    """Validate the measures, and return them keyed by the names used in reports."""
     shown = {"discount": correlation.check_discount(discount), "prior": _check_prior(prior)}
     named: dict[str, Measure] = {}
     for measure in as_measures(measures):
@@ -214,7 +215,7 @@ def compute_preference_values(
     if cycles == "ignore" and _compute_edrc in formulas:
         raise ValueError(
             "EDRC requires the transitive closure of the preferences, which cycles='ignore' does "
-            "not compute: use only pair_accuracy and kendall_tau, or another value of cycles."
+            "not compute: use only pair_accuracy and kendall_tau, or a different value of cycles."
         )
     pairs_of = read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
@@ -234,7 +235,7 @@ def compute_preference_values(
 def _read_sides(
     pairs_of: dict[Hashable, list[Pair]], predicted_pairs: Any, items: ItemsLike, cycles: str
 ) -> dict[Hashable, Sides]:
-    """Read the truth, the prediction and the items of each query."""
+    """Read the truth, the prediction and the items for each query."""
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
             "If qid is passed, predicted_pairs must map each query to its pairs or scores; got "
@@ -262,7 +263,7 @@ def _read_prediction(prediction: Any, name: str, cycles: str) -> Pairs | StatedP
 
 
 def _warn_of_left_out(sides: Collection[Sides], cycles: str) -> None:
-    """Issue a single warning about all pairs left out of the truth and of the prediction."""
+    """Issue a single warning for all pairs left out of the truth or the prediction."""
     parts = []
     for name, by_query in (
         ("true_pairs", [side.truth.left_out for side in sides]),
@@ -420,7 +421,7 @@ def _check_item(item: Hashable, where: str, seen: dict[Hashable, Any]) -> None:
 
 
 class Sides(NamedTuple):
-    """The preferences of both sides for one query, and the items to evaluate."""
+    """The true and the predicted preferences for one query, and the items to evaluate."""
 
     truth: Pairs | StatedPairs
     prediction: Pairs | StatedPairs | Scores

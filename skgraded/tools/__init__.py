@@ -1,1 +1,1 @@
-"""Measures inside other libraries, one file per library."""
+"""Integrations with other evaluation libraries, with one module per library."""

@@ -1,4 +1,4 @@
-"""Measures as objects of ir_measures, which PyTerrier also accepts."""
+"""Measures as ir_measures objects, which PyTerrier also accepts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
@@ -23,9 +23,9 @@ __all__ = ["measure", *MEASURES]
 
 
 class IrMeasure(registry.Measure):
-    """A measure of skgraded as a measure of ir_measures.
+    """An skgraded measure that can be used with ir_measures.
 
-    Parameters are those of the measure of the same name in skgraded; ``@k`` sets the cut-off.
+    It has the same parameters as the skgraded measure of the same name; ``@k`` sets the cut-off.
     """
 
     AT_PARAM = "k"
@@ -37,18 +37,18 @@ class IrMeasure(registry.Measure):
         super().__init__(**params)
         self.measure = self.measure_class(**params)  # checks the parameters
         self.__name__ = type(self).__name__
-        self._text = str(self.measure)  # stored, because ir_measures hashes it for each query
+        self._text = str(self.measure)  # cached, because ir_measures hashes each measure often
 
     def __repr__(self) -> str:
         return self._text
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[ir_measures.Metric]:
-        """Yield the value of each query; `ir_measures.runtime` calls this method."""
+        """Yield one Metric per query; `ir_measures.runtime` calls this method."""
         return _Evaluator([self], qrels)._iter_calc(run)
 
 
 class _Provider(providers.Provider):
-    """Computes the measures from dicts, named tuples or frames without converting them first."""
+    """Provider that computes measures directly from dicts, named tuples or data frames."""
 
     NAME = "skgraded"
 
@@ -70,7 +70,7 @@ class _Evaluator(providers.Evaluator):
         super().__init__(list(measures), set(to_plain_list(entries.query_ids)))
 
     def _iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
-        """Yield the value of each query that is in the qrels and in the run."""
+        """Yield one Metric for each query that is in both the qrels and the run."""
         entries = read_entries(_pick_columns(run, IrMeasure.RUN_INPUTS), "run", allow_empty=True)
         if len(entries.numbers) == 0:
             return  # no documents were retrieved
@@ -86,14 +86,14 @@ class _Evaluator(providers.Evaluator):
 
 
 def _pick_columns(source: Any, names: list[str]) -> Any:
-    """Return the named columns and ranks of a frame, a mapping, or the list of named tuples."""
+    """Select the named columns and ranks of a frame; return other input as a mapping or list."""
     if hasattr(source, "columns"):
         return {name: source[name] for name in (*names, "rank") if name in source.columns}
     return source if isinstance(source, Mapping) else list(source)
 
 
 def measure(text: str | Measure) -> IrMeasure:
-    """Convert a measure or its text, such as ``"ap(threshold=2)@20"``, to a measure of ir_measures.
+    """Convert a measure or a string such as ``"ap(threshold=2)@20"`` to an ir_measures measure.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def _make_class(name: str, cls: type[Measure]) -> type[Any]:
 
 _CLASSES = {name: _make_class(name, cls) for name, cls in MEASURES.items()}
 globals().update({name: cls() for name, cls in _CLASSES.items()})
-# ir_measures.parse_measure can then parse the new names. Existing names are not replaced.
+# Register the new names for ir_measures.parse_measure. Existing names are not replaced.
 for _name, _class in _CLASSES.items():
     registry.registry.setdefault(_name, _class)
-# Providers of ir_measures select measures by name, so this provider must be the first.
+# Providers in ir_measures select measures by name, so this provider must come first.
 ir_measures.DefaultPipeline.providers.insert(0, providers.register(_Provider()))

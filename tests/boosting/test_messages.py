@@ -149,7 +149,7 @@ ROWS = [
         "CatBoost: other queries",
         lambda: trained_by_catboost(metric=catboost.eval_metric("ndcng", np.arange(N) // 2, QID)),
         CatBoostError,
-        "does not match group_id, .*: make a new metric",
+        "does not match group_id, .*: call eval_metric again",
     ),
     (
         "CatBoost: equal labels, other queries",

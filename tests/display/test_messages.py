@@ -51,7 +51,7 @@ ROWS = [
     (
         lambda: predictions(CUTOFF, measures="ndcg@10"),
         ValueError,
-        "NDCG@10 must support cut-offs but must not contain one",
+        "must accept a cut-off but not set one; got NDCG@10",
     ),
     (lambda: predictions(CUTOFF, cutoffs=[]), ValueError, "^cutoffs is empty"),
     (lambda: predictions(CUTOFF, cutoffs=[0, 1]), ValueError, "^cutoffs must be at least 1; got 0"),

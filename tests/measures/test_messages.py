@@ -61,7 +61,7 @@ TEXTS = {
     "taupa": r"Did you mean TauAP\?",
     **dict.fromkeys(["nope", "rbo"], r"Unknown measure '\w+'\. Known measures"),
     **dict.fromkeys(
-        ["infAP", "11pt_avg"], r"is not a measure of skgraded. .*'Coming from trec_eval'"
+        ["infAP", "11pt_avg"], r"is not available in skgraded. .*'Coming from trec_eval'"
     ),
     "gm_map": "computes gm_map with --names trec_eval",
     "ndcg@5, map": "ndcg@5, map is a list of measures: pass it where a list is accepted",
@@ -151,9 +151,13 @@ CURVES = [
     (
         lambda: cutoff(measures="ndcg@3"),
         ValueError,
-        "NDCG@3 must support cut-offs but must not contain one",
+        "must accept a cut-off but not set one; got NDCG@3",
     ),
-    (lambda: cutoff(measures="tau_ap"), ValueError, "TauAP must support cut-offs"),
+    (
+        lambda: cutoff(measures="tau_ap"),
+        ValueError,
+        "must accept a cut-off but not set one; got TauAP",
+    ),
     (lambda: cutoff(cutoffs=[2, 1]), ValueError, "cutoffs must be in ascending order"),
     (lambda: cutoff(cutoffs=[1, 1]), ValueError, "cutoffs must be in ascending order"),
     (lambda: cutoff(y_score=[1, nan]), ValueError, "y_score must not contain NaN; got nan for row"),
