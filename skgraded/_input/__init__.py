@@ -1,1 +1,1 @@
-"""Validation and conversion of user input: columns, queries and tables."""
+"""Validate and convert user input: columns, queries and tables."""

@@ -38,7 +38,7 @@ ROWS = (
 SIDES = ("y_true", "y_score")
 
 # Maps argument names in other libraries to the corresponding argument names in skgraded.
-# Each function has at most one of the arguments in a tuple.
+# If several names correspond, a function accepts at most one of them.
 OUR_NAMES = {
     "metrics": ("measures", "measure"),
     "metric": ("measures", "measure"),
@@ -320,7 +320,7 @@ def check_scores(
 ) -> np.ndarray:
     """Return scores as float64; -inf means "not retrieved", and NaN is an error.
 
-    Integers that float64 cannot represent are replaced by their ranks.
+    If float64 cannot represent all integers exactly, the scores are replaced by their ranks.
     """
     array = read_numbers(y_score, name, n, expected, row_name)
     if array.dtype.kind in "iu" and not -(2**53) <= array.min() <= array.max() <= 2**53:

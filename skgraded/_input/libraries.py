@@ -1,4 +1,4 @@
-"""Interact with other libraries: missing packages, versions, progress bars, unsupported objects."""
+"""Support for other libraries: missing packages, versions, progress bars, unsupported objects."""
 
 import platform
 import sys

@@ -23,7 +23,7 @@ Ids: TypeAlias = Sequence[Any] | np.ndarray | Any  # or an Arrow column of texts
 QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
-NEVER_MISSING = {int, str, np.int64}  # common id types that have no missing values
+NEVER_MISSING = {int, str, np.int64}  # common id types without a missing value
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.door import is_missing, to_plain_list
 
-MOST = 100  # maximum number of segments in a comparison, which compares all pairs of segments
+MOST = 100  # maximum number of segments to compare, because all pairs are compared
 
 
 class Segments(dict[Any, Any]):

@@ -22,7 +22,7 @@ from skgraded._input.messages import (
 if TYPE_CHECKING:
     import pandas as pd
 
-ENGINES = ("dask", "pyspark")  # packages whose DataFrames require their own skgraded module
+ENGINES = ("dask", "pyspark")  # packages whose DataFrames require a separate skgraded module
 LIBRARIES = ("duckdb", "narwhals", "pandas", "polars", "pyarrow")  # packages of other tables
 UNLABELLED = frozenset((type(None), np.ndarray, list))
 Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct indexes
@@ -174,7 +174,7 @@ def stack_rows(table: Any, other: Any) -> Any:
 def _unify_categories(column: Any, other: Any) -> tuple[Any, Any]:
     """Convert two columns to the union of their categories; the categories of `column` come first.
 
-    Arrow dictionaries and polars Categoricals are unchanged, because their libraries unify them.
+    Arrow dictionaries and polars Categoricals are returned as is; their libraries unify them.
     """
     if hasattr(column, "iloc"):  # pandas
         categories = column.cat.categories
@@ -290,7 +290,7 @@ BEIR = normalize_name("corpus-id")  # in qrels with this column, the grade colum
 def find_columns(names: Iterable[Any], side: str) -> dict[str, list[Any]]:
     """Return the candidate names for each column of qrels or a run, in order of priority.
 
-    Case, "_", "-" and spaces are ignored, but exact names have priority over other spellings.
+    Case, "_", "-" and spaces are ignored, but exact matches take precedence.
     """
     known = list(dict.fromkeys(names))
     spellings: dict[str, list[Any]] = {}
@@ -308,7 +308,7 @@ def find_columns(names: Iterable[Any], side: str) -> dict[str, list[Any]]:
 
 
 def choose_columns(names: Collection[Any], side: str, columns: Iterable[str] = ()) -> list[Any]:
-    """Return the names of the columns of qrels or a run, by default all three."""
+    """Return the column names of qrels or a run, by default of all three columns."""
     found = find_columns(names, side)
     for column in columns or found:
         matches = found[column]

@@ -275,7 +275,7 @@ def _name_options(error: Exception) -> str:
 
 
 def _say(message: str) -> None:
-    if sys.stderr is not None:  # with a closed stderr, print would write to stdout
+    if sys.stderr is not None:  # if stderr is closed, print would write to stdout
         print(f"skgraded: {escape_unprintable(message)}", file=sys.stderr)
 
 
@@ -283,7 +283,9 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
     """Evaluate the files; return the text to print and, with --max-loss, the outcomes."""
     if args.output is not None:
         if os.path.realpath(args.output) in map(os.path.realpath, args.files):
-            raise ValueError(f"--output {args.output} is also an input file: choose another name.")
+            raise ValueError(
+                f"--output {args.output} is also an input file: choose a different file."
+            )
         check_writable(args.output)
     args = _add_implied(args)
     is_comparison, outcomes = args.command == "compare", None
@@ -305,7 +307,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
 
 
 def _add_implied(args: Namespace) -> Namespace:
-    """Return the options together with implied options, the measures and the system names."""
+    """Return the options with the implied options, measures and system names added."""
     names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
     implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}
@@ -327,7 +329,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")
     check_whole_number(args.seed or 0, "seed", 0)
-    names = {  # names come last, so that they override equal paths
+    names = {  # names come last, so that they override identical paths
         **{os.path.basename(path): name for name, path in args.systems.items()},
         **{path: name for name, path in args.systems.items()},
         **{name: name for name in args.systems},
@@ -362,7 +364,7 @@ def _write(text: str, args: Namespace) -> None:
     try:
         print(text, end="", flush=True)
     except OSError:
-        # Python flushes standard output at exit, and the flush would fail again.
+        # Python flushes standard output at exit, which would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
 

@@ -46,7 +46,7 @@ Means: TypeAlias = dict[str, Evaluation] | Summary | Summaries
 
 @dataclass(frozen=True)
 class MeasureColumn:
-    """A measure, the name of its column, and how its values are aggregated over queries."""
+    """A measure, its column name, and how its values are aggregated over queries."""
 
     name: str
     measure: Measure

@@ -1,4 +1,4 @@
-"""Position bias: how often users examine each position, estimated from a log."""
+"""Estimate position bias, that is, how often users examine each position, from a click log."""
 
 from __future__ import annotations
 

@@ -32,14 +32,14 @@ def read_positions(position: ArrayLike) -> np.ndarray:
 
 
 def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: str = "") -> None:
-    """Raise a ValueError that states the rule and the first invalid value."""
+    """Raise a ValueError with the rule and the first invalid value unless all values are valid."""
     if not is_valid.all():
         row = int(np.argmin(is_valid))
         raise ValueError(f"{rule}; got {values[row]:g} in row {row}.{advice}")
 
 
 def combine_codes(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return one key ≥ 0 per row; rows with equal codes in all columns have equal keys."""
+    """Return a nonnegative key per row; rows with equal codes in all columns have equal keys."""
     keys, *others = columns
     for codes in others:
         n = int(codes.max()) + 1
@@ -51,7 +51,7 @@ def combine_codes(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Impressions:
-    """Checked columns of a log; a row is one impression or, in a counted log, several."""
+    """Validated columns of a log; a row is one impression or, in a counted log, several."""
 
     clicks: np.ndarray  # impressions with a click in each row
     impressions: np.ndarray  # number of impressions in each row
@@ -102,7 +102,7 @@ class Impressions:
         )
         if self.clicks.all():
             raise ValueError(
-                "Every row has a click, so the log lacks the impressions without a click: pass a "
+                "Every row has a click, so impressions without a click are missing: pass a "
                 "row for each document that was shown, with clicked = 0 if it was not clicked."
             )
         differs = self.clicks[later] != self.clicks[first]
@@ -124,7 +124,7 @@ class Impressions:
                 raise ValueError(f"{purpose} requires {name}: pass {name}= to ClickLog.")
 
     def check_sessions(self, *columns: str) -> None:
-        """Raise a ValueError if a session contains two queries or repeats a value of a column."""
+        """Raise a ValueError if a session contains several queries or repeated column values."""
         codes = {"position": self.places} | self.codes
         values = {"position": 1 + np.arange(self.n_positions)} | self.ids
         session, faults = codes["session"], []
@@ -146,7 +146,7 @@ class Impressions:
 
 
 def _read_counts(n_impressions: ArrayLike, clicks: np.ndarray) -> np.ndarray:
-    """Check and return the numbers of impressions in the rows of a counted log."""
+    """Validate and return the number of impressions in each row of a counted log."""
     counts = column(n_impressions, "n_impressions", len(clicks), "clicked")
     refuse_invalid(
         counts,
@@ -162,7 +162,7 @@ def _read_counts(n_impressions: ArrayLike, clicks: np.ndarray) -> np.ndarray:
     )
     if (clicks == counts).all():
         raise ValueError(
-            "clicked equals n_impressions in every row, so the log lacks the impressions without a "
-            "click: count all impressions with count(*)."
+            "clicked equals n_impressions in every row, so impressions without a click are "
+            "missing: count all impressions with count(*)."
         )
     return counts

@@ -1,4 +1,4 @@
-"""ClickLog, which estimates position bias, grades, preferences and comparisons from clicks."""
+"""The class `ClickLog` estimates position bias, grades, preferences and comparisons from clicks."""
 
 from __future__ import annotations
 
@@ -282,8 +282,8 @@ class ClickLog:
         r"""Compare rankers by the DCG of the weighted clicks in each session.
 
         The value of a session is the sum of discount / examination over its clicks. The discount
-        depends on the rank of the item by the ranker's scores, and the examination on the clicked
-        position. The mean over sessions estimates the linear-gain DCG of the documents'
+        depends on the rank of the item according to the ranker's scores, and the examination on the
+        clicked position. The mean over sessions estimates the linear-gain DCG of the documents'
         attractiveness.
 
         Parameters
@@ -363,7 +363,7 @@ class ClickLog:
             )
         if not isinstance(y_scores, Mapping) or not y_scores:
             raise TypeError(
-                "y_scores must be a mapping of at least one name to scores, such as "
+                "y_scores must be a non-empty mapping of names to scores, such as "
                 f"{{'old': scores, 'new': scores}}; got {y_scores!r:.80}."
             )
         check_names(y_scores, "y_scores")
@@ -400,7 +400,7 @@ class ClickLog:
 def find_preferences(
     clicked: np.ndarray, session: np.ndarray, rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the preferred row and the other row of each pair.
+    """Return the row of the preferred item and the row of the other item in each pair.
 
     The rows are sorted by session and, within a session, by position.
     """

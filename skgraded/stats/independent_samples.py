@@ -66,7 +66,7 @@ def _find_error_of_mean(sample: Moments) -> float:
 
 
 def compute_share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
-    """Return the two-sided p-value of Fisher's exact test for two shares, or nan without values."""
+    """Return the two-sided p-value of Fisher's exact test of proportions; nan without values."""
     from scipy.stats import fisher_exact
 
     if not min(sizes):
@@ -112,10 +112,10 @@ def compute_prediction_limits(
 
 
 def bound_share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the largest plausible deviation of each share from the share in all earlier counts.
+    """Return the largest plausible deviation of each proportion from the earlier proportion.
 
-    If q is the earlier share and z is WIDTH, the bound d solves n d² = z² (q (1 - q) + d). It is at
-    least as wide as Wilson's interval on both sides.
+    If q is the earlier proportion and z is WIDTH, the bound d solves n d² = z² (q (1 - q) + d). It
+    is at least as wide as Wilson's interval on both sides.
     """
     n_before, n_queries = (np.cumsum(part) - part for part in (counts, sizes))
     share = n_before / np.maximum(n_queries, 1)

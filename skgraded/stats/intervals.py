@@ -7,7 +7,7 @@ import numpy as np
 from skgraded._input.door import check_whole_number, choice_validator, number_validator
 from skgraded.stats.rounding import ROUNDING, Moments, Numbers, are_equal
 
-Rng: TypeAlias = int | np.random.Generator | None  # sources of randomness accepted from users
+Rng: TypeAlias = int | np.random.Generator | None  # sources of random numbers accepted from users
 
 METHODS = ("bootstrap", "t")
 FEWEST_RESAMPLES = 100  # minimum number of resamples; with fewer, interval limits are imprecise
@@ -64,7 +64,7 @@ def check_rng(rng: Rng) -> None:
 
 
 def are_identical(estimate: MeanEstimate | Moments) -> Any:
-    """Return whether all values of an estimate are equal up to rounding, or their range is nan."""
+    """Return whether all values are equal up to rounding errors, or whether their range is nan."""
     largest = np.maximum(np.abs(estimate.lowest), np.abs(estimate.highest))
     return ~(estimate.highest - estimate.lowest > ROUNDING * largest)
 

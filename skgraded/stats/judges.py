@@ -166,7 +166,7 @@ class GradePairs:
     def alpha(self, counts: np.ndarray) -> np.ndarray:
         """Compute Krippendorff's ordinal alpha for each row of counts.
 
-        The ordinal distance of two grades is the difference between their mean ranks among all
+        The ordinal distance between two grades is the difference between their mean ranks among all
         grades of both judges.
         """
         n_grades = self._n_grades(counts, self.first) + self._n_grades(counts, self.second)
@@ -312,7 +312,7 @@ def count_queries_needed(
 ) -> tuple[float, float]:
     """Return how many queries people must judge for this half-width, without and with the judge.
 
-    The queries of the judge are fixed. If the judge does not reduce the required number, both
+    The machine-judged queries are fixed. If the judge does not reduce the required number, both
     results are equal. Both are nan if no number suffices.
     """
     human_variance, total = variance(human), len(judge) + len(others)

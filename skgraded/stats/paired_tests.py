@@ -86,7 +86,7 @@ def subtract_baseline(
 ) -> np.ndarray:
     """Subtract the baseline values; return nan where a value is missing or the weight is 0.
 
-    Queries are ties if and only if their difference is 0; see `subtract`.
+    Queries are tied if and only if their difference is 0; see `subtract`.
     """
     if weights is not None:
         values = np.where(weights > 0, values, np.nan)

@@ -35,7 +35,7 @@ class Interventions:
 
     @classmethod
     def of(cls, document: np.ndarray, position: np.ndarray, method: str) -> Self:
-        """Find the pairs that a method uses; cells are sorted by document and position."""
+        """Find the pairs that a method uses; cells must be sorted by document and position."""
         cells, n = np.arange(len(document)), int(position.max()) + 1
         if method == "all_pairs" and (n_paired := len(np.unique(position))) > MAX_PAIRED:
             raise ValueError(
@@ -65,7 +65,7 @@ class Interventions:
     ) -> np.ndarray:
         """Return the ratios θ_k / θ_1 for all positions k; ratios that are not identified are nan.
 
-        `rates` are the click rates of the cells, and `weights` the weights of the pairs.
+        `rates` contains the click rates of the cells, and `weights` the weights of the pairs.
         """
         n, clicks_low, clicks_high = (
             np.bincount(self.pair, values, minlength=len(self.low))

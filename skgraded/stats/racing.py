@@ -74,7 +74,7 @@ def _estimate_critical_values(
 ) -> np.ndarray:
     """Return the critical value of each candidate, given the covariance of the per-query values."""
     # Draw from a normal distribution whose covariance matrix may be singular.
-    # The symmetric root does not depend on the arbitrary signs of the eigenvectors.
+    # The symmetric square root does not depend on the arbitrary signs of eigenvectors.
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.clip(values, 0, None)) @ vectors.T
     draws = root @ rng.standard_normal((len(covariance), N_DRAWS))

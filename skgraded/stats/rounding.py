@@ -26,7 +26,7 @@ TOLERANCE = 5e-13  # largest rounding error, relative to the values
 def are_equal(first: Numbers, second: Numbers, size: Numbers = 0.0) -> Any:
     """Return whether numbers are equal up to rounding errors; False for nan.
 
-    `size` is the magnitude of the original values if the numbers are sums that may cancel.
+    Pass the magnitude of the summands as `size` if the numbers are sums that may cancel.
     """
     largest = np.maximum(size, np.maximum(np.abs(first), np.abs(second)))
     return np.abs(first - second) <= TOLERANCE * largest
@@ -185,12 +185,12 @@ def multiply_by_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def sum_exactly(values: np.ndarray) -> Fraction:
-    """Return Σ v for finite floats without rounding errors."""
+    """Return Σ v of finite floats, without rounding errors."""
     return dot_exactly(values, np.ones(len(values)))
 
 
 def dot_exactly(x: np.ndarray, y: np.ndarray) -> Fraction:
-    """Return Σ x y for finite floats without rounding errors."""
+    """Return Σ x y of finite floats, without rounding errors."""
     x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
     return Fraction(whole_dot(x, y), 2**2148)
 
@@ -203,7 +203,7 @@ MAX_BIN = STEPS + 1024 * FINER - 1
 
 
 def find_bins(values: np.ndarray) -> np.ndarray:
-    """Return the bin of each value: bins of width 0.001 from -1 to 1, then 2**14 per doubling."""
+    """Return the bin of each value: width 0.001 from -1 to 1, and 2**14 bins per doubling above."""
     sizes = np.abs(values)
     if sizes.max(initial=0.0) <= 1:  # this branch only saves time
         return np.rint(values * STEPS).astype(np.intp)

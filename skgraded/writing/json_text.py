@@ -15,7 +15,7 @@ VERSION = 1  # version of the JSON layout; docs/json.md explains when it increas
 def read_report(
     text_or_path: str | Path, readers: Mapping[str, Callable[[dict[str, Any]], Any]]
 ) -> Any:
-    """Read a report from a path, or from text that starts with { or is empty.
+    """Read a report from a file or from a JSON string, which starts with { or is empty.
 
     Every error names the file.
     """
@@ -33,7 +33,7 @@ def read_report(
         raise ValueError(f"{source} must have the kind {' or '.join(readers)}; got {kind!r}.")
     if version != VERSION:
         raise ValueError(
-            f"{source} has the version {version!r}, but this version of skgraded reads only "
+            f"{source} has version {version!r}, but this version of skgraded reads only "
             f"version {VERSION}. Install the newest version of skgraded."
         )
     try:
@@ -63,7 +63,7 @@ def read_arrays(written: list[Any] | dict[str, Any] | None, dtype: type = float)
 
 
 def write_json_ids(ids: np.ndarray) -> dict[str, Any]:
-    """Convert ids to a dict of their dtype and values; dates become integers."""
+    """Convert ids to a dict with their dtype and values; dates become integers."""
     if ids.dtype.kind == "O":
         values = list(map(write_json_id, ids.tolist()))
     else:

@@ -70,7 +70,7 @@ class Column(NamedTuple):
 
     heading: str
     kind: str  # "name", "text" or one of `KINDS`; swapping the systems negates "signed" numbers
-    narrowest: str = "page"  # the narrowest of OUTPUTS that includes the column
+    narrowest: str = "page"  # the narrowest output in OUTPUTS that includes the column
     # The column that receives this column's values when a row's systems are swapped, or ""
     other: str = ""
 

@@ -11,7 +11,7 @@ from skgraded._input.door import plain
 from skgraded._input.messages import choose_noun, counted, escape_unprintable
 
 NAME, TEXT = 48, 1000  # maximum number of characters in a name and in a note
-NOTED_SHARE = 0.1  # reports mention larger shares of undefined queries
+NOTED_SHARE = 0.1  # reports contain a note if a larger share of queries is undefined
 DIGITS = 4  # number of decimals in tables, sentences and pages
 MOST_NAMED = 3  # maximum number of systems in a list of names
 MOST_LEADS = 4  # maximum number of sentences in a verdict
@@ -261,7 +261,7 @@ def count_significant(rows: Sequence[Row], is_tested: bool) -> str:
 
 
 def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> str:
-    """Describe a row in which `system` has the higher mean; `correction` follows the p-value."""
+    """Describe a row in which `system` has the higher mean; `correction` is appended to p."""
     # A rank test can favor the system with the lower mean.
     relation = "is significantly better than" if row["has_winner"] else "differs significantly from"
     if not row["is_significant"]:

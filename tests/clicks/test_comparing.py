@@ -182,9 +182,9 @@ def test_without_an_examination_there_is_no_value_and_no_limit():
         (
             {"y_scores": [1, 2]},
             TypeError,
-            "y_scores must be a mapping of at least one name to scor",
+            "y_scores must be a non-empty mapping of names to scor",
         ),
-        ({"y_scores": {}}, TypeError, "y_scores must be a mapping of at least one name"),
+        ({"y_scores": {}}, TypeError, "y_scores must be a non-empty mapping of names"),
         ({"y_scores": {"a": [1]}}, ValueError, r"y_scores\['a'\] has 1 rows, but clicked has 2"),
         ({"y_scores": {"a": [1, np.nan]}}, ValueError, r"y_scores\['a'\] must not contain NaN"),
         ({"baseline": "b"}, ValueError, r"baseline must be one of \['a'\]; got 'b'"),

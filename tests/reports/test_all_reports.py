@@ -84,7 +84,7 @@ WRITTEN = json.loads(small_report("Evaluation").to_json())
         ),
         (b"{}", "must have the kind Evaluation or CrossEvaluation; got None"),
         (b'{"kind": "Comparison", "version": 1}', "got 'Comparison'"),
-        (b'{"kind": "Evaluation", "version": 2}', "has the version 2, but .* only version 1"),
+        (b'{"kind": "Evaluation", "version": 2}', "has version 2, but .* only version 1"),
         (b'{"kind": "Evaluation", "version": 1}', "The JSON of the Evaluation has no field 'quer"),
     ],
 )
