@@ -444,7 +444,7 @@ def compatibility(ranked, grades, persistence=0.95):
     return total / best
 
 
-# Correlations; documents that were not retrieved are tied in last place ---------------------------
+# Correlations; documents that were not retrieved are tied for last place ---------------------------
 
 
 def sign(a, b):

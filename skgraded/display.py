@@ -1,4 +1,4 @@
-"""Display classes for plotting, which follow scikit-learn's conventions."""
+"""Display classes that follow scikit-learn's plotting conventions."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Truth(NamedTuple):
 
     grades: np.ndarray  # (n,) of float64
     grade_type: Any  # float16, float32 or float64
-    query_ids: np.ndarray  # (n_queries,), in order of first appearance
+    query_ids: np.ndarray  # (n_queries,): unique ids in order of first appearance
     order: np.ndarray | None  # row positions sorted by query; None if the rows are sorted
     starts: np.ndarray  # (n_queries + 1,): where each query starts in this order
     sample_weight: np.ndarray | None = None  # (n,)
@@ -168,7 +168,7 @@ def as_judgments(
 def check_scores_of_rows(judgments: Judgments, y_score: ArrayLike) -> np.ndarray:
     """Validate the scores for the rows of a Judgments object, and return them as float64.
 
-    Warn if pandas objects have the same row labels in a different order.
+    Warn if two pandas objects have the same row labels in different orders.
     """
     if type(y_score) not in UNLABELLED:
         check_row_labels({"y_score": y_score}, judgments._labels)
@@ -213,7 +213,7 @@ class Layout:
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(partial(lay_out, grades, order, starts, self.codes), starts)
         self.has_negative = not all(is_good for *_, is_good in chunks)
-        if self.has_negative:  # replace the grades by their ranks, which start at 1
+        if self.has_negative:  # replace the grades with their ranks, which start at 1
             door.refuse_bad_grades(grades, "y_true", allow_nan=True, allow_negative=True)
             distinct, ranks = np.unique(grades, return_inverse=True)
             ranks = np.where(np.isnan(grades), np.nan, ranks + 1.0)
@@ -263,7 +263,7 @@ class Layout:
         return float(door.as_decimals(np.array([number], dtype=self.grade_type))[0])
 
     def repeat_by_level(self, per_query: np.ndarray) -> np.ndarray:
-        """Repeat each query's value for all levels of the query; return shape (n_levels,)."""
+        """Repeat each query's value for each of its levels; the result has shape (n_levels,)."""
         return np.repeat(per_query, self.n_levels)
 
     def divide_levels(self, per_level: np.ndarray, per_query: np.ndarray) -> np.ndarray:

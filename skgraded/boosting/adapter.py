@@ -162,7 +162,7 @@ class Adapter:
         return self._copy() if self.whole is self.estimator else clone(self.whole, safe=False)
 
     def fit(self, rows: Rows, fit_params: dict[str, Any], n_rounds: int | None = None) -> Any:
-        """Fit a copy on all rows; if `n_rounds` is given, train that many rounds."""
+        """Fit a copy on all rows; if `n_rounds` is given, train for that many rounds."""
 
         def fit_last(rows: Rows) -> Any:
             model, labels = self._copy_for(rows.grades, n_rounds)
@@ -285,7 +285,7 @@ class Adapter:
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy of the estimator, and the labels to train it on.
 
-        If `n_rounds` is given, the copy trains `n_rounds` rounds without early stopping.
+        If `n_rounds` is given, the copy trains for `n_rounds` rounds without early stopping.
         """
         return self._copy(), grades
 

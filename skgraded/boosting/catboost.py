@@ -118,7 +118,7 @@ class _CatBoostAdapter(BoosterAdapter):
 class _Metric:
     """Base class for CatBoost metrics whose `evaluate` method returns a mean and the weight 1."""
 
-    no_jit = True  # otherwise, CatBoost compiles it with numba, or warns if numba is missing
+    no_jit = True  # otherwise, CatBoost compiles metrics with numba or warns if numba is missing
 
     def is_max_optimal(self) -> bool:
         return True
@@ -145,7 +145,7 @@ class _ScoreObserver(_Metric):
     def evaluate(
         self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray | None
     ) -> tuple[float, float]:
-        """Return the value of the first measure (0 for training rows), and the weight 1."""
+        """Return the first measure's value (0 for training rows) and the weight 1."""
         if weight is None or weight[0] < self.mark / 2:
             return 0.0, 1.0
         self.add_round(approxes[0])
@@ -187,7 +187,7 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
         contain parentheses, because CatBoost rejects its built-in metrics with these names for some
         losses. It raises a ValueError if the data sets do not match `group_id` and `eval_group_id`.
 
-        **If CatBoost shuffles the training rows, their value is 0, and a UserWarning is issued.**
+        **If CatBoost shuffles the training rows, the training value is 0, with a UserWarning.**
         CatBoost shuffles them if there are categorical features or if ``boosting_type="Ordered"``,
         unless ``has_time=True``. Early stopping depends only on the evaluation rows, which are
         never shuffled.
@@ -227,7 +227,7 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 
 
 class _CatBoostMetric(_Metric, BoostingMetric):
-    """A metric that reads the labels of both data sets from the Pools in its first round.
+    """A metric that reads the labels of both data sets from the Pools in the first round.
 
     CatBoost passes only labels and predictions, so the metric identifies the data set by its
     labels. Each training run copies the metric, so a copy reads the Pools of a single run.
@@ -248,7 +248,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
     def evaluate(
         self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray | None
     ) -> tuple[float, float]:
-        """Return the mean for the data set whose labels are `target`, and the weight 1."""
+        """Return the mean for the data set whose labels are `target` and the weight 1."""
         if not self._data_sets:
             self._data_sets = self._read_pools()
         target = np.asarray(target)
@@ -261,7 +261,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
             self._has_warned = True
             warn_user(
                 f"CatBoost shuffles the training rows, so {self.names[0]} cannot be computed for "
-                "them: 0 is recorded in each round. The values for the evaluation rows are right."
+                "them: 0 is recorded in each round. The values for the evaluation rows are correct."
             )
         return 0.0, 1.0  # CatBoost cannot record NaN
 

@@ -311,7 +311,7 @@ def _refuse_split_queries(dataset: "np.ndarray | Dataset") -> None:
         query = int(np.argmax(is_split))
         raise ValueError(
             f"This subset of a Dataset contains only {taken[query]} of the {sizes[query]} rows of "
-            f"query {query}. lgb.cv keeps queries whole only for LightGBM's own ranking "
+            f"query {query}. lgb.cv keeps queries intact only for LightGBM's own ranking "
             "objectives: pass folds=sklearn.model_selection.GroupKFold()."
         )
 

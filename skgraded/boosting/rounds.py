@@ -49,7 +49,7 @@ class BoostingMetric:
         return means
 
     def compute_sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
-        """Return three sums per measure: weighted values, weights, weights of defined queries."""
+        """Return three arrays of sums: weighted values, weights and weights of defined queries."""
         scores = read_predictions(preds, judgments.n_rows)
         all_values = score_queries(self.measures, judgments, scores)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
@@ -147,7 +147,7 @@ def _refuse_undefined(measure: Measure) -> NoReturn:
 
 @dataclass
 class StoppingState:
-    """Validation scores per measure and round, and the rule that decides when to stop.
+    """Validation scores per measure and round, and the rule for early stopping.
 
     Training stops after `patience` rounds without a new best value of the first measure.
     """
@@ -209,7 +209,7 @@ class Objective:
             trainable = [name for name, cls in MEASURES.items() if is_trainable(cls())]
             raise TypeError(
                 f"The measure {self.measure} cannot be used as an objective: choose one of "
-                f"{', '.join(trainable)}, with or without a cut-off, and use "
+                f"{', '.join(trainable)}, with or without a cut-off, or use "
                 f"{self.measure} as a metric."
             )
 

@@ -194,7 +194,7 @@ class _XGBoostMetric(BoostingMetric):
         return self.format_results(self.compute_means(_read_judgments(dmatrix), preds))
 
     def _refuse_minimization(self) -> None:
-        """Raise a ValueError if a callback of the current training would minimize a measure."""
+        """Raise a ValueError if a callback of the current training run would minimize a measure."""
         container = find_library_locals("self", xgb.callback.CallbackContainer).get("self")
         if container is None or container.metric is not self:
             return  # called by the user or by a metric that wraps this metric

@@ -430,7 +430,7 @@ def find_undefined(measure: Measure, judgments: Judgments) -> np.ndarray:
 def score_queries(
     measures: Sequence[Measure], judgments: Judgments, scores: np.ndarray
 ) -> list[np.ndarray]:
-    """Compute per-query values of several measures, sorting the checked scores only once."""
+    """Compute per-query values of several measures, sorting the validated scores only once."""
     layout = get_layout(judgments)
     return score_prepared([prepare(measure, layout) for measure in measures], layout, scores)
 
@@ -579,7 +579,7 @@ class Gained(Graded):
         return layout.divide_levels(gains, take_tops(gains, layout))
 
     def _call_gain(self, gain: Function, layout: Layout) -> np.ndarray:
-        """Compute the gains of all levels with a single call of the user's function."""
+        """Compute the gains of all levels with a single call to the user's function."""
 
         def call() -> np.ndarray:
             grades = self._grades_to_gain(layout)
@@ -597,13 +597,13 @@ class Gained(Graded):
         return layout.remember(("gain", self), call)
 
     def _refuse_gain_of_0(self, layout: Layout) -> None:
-        """Raise a ValueError if a callable `gain` returns more than 0 for grade 0."""
+        """Raise a ValueError if a callable `gain` returns a positive value for grade 0."""
         if not callable(self.gain):
             return
         gains = self._call_gain(self.gain, layout)[layout.level_starts[:-1]]
         if gains.any():
             raise ValueError(
-                f"In {type(self).__name__}, gain must return 0 for grade 0, because grade 0 means "
+                f"For {type(self).__name__}, gain must return 0 for grade 0, because grade 0 means "
                 f"irrelevant; got {gains[gains > 0][:1]!r}."
             )
 

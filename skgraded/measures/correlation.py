@@ -60,12 +60,12 @@ def _plan_ordered_pairs(values: np.ndarray, n_pairs: np.ndarray, layout: Layout)
 
 @base.registered()
 class PairAccuracy(_Correlation):
-    r"""Pair accuracy: the share of pairs with different grades that the scores order correctly.
+    r"""Pair accuracy: the fraction of pairs with different grades that the scores order correctly.
 
     The value is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs with r_i > r_j, where r_i is
     the grade and s_i the score of document i. The expected value for a random order is 1/2. For
     grades 0 and 1, pair accuracy equals `AUC`, the measure used in BPR (Rendle et al., UAI 2009,
-    section 4.1.1). Documents that were not retrieved are tied in last place. Pair accuracy is
+    section 4.1.1). Documents that were not retrieved are tied for last place. Pair accuracy is
     undefined if all grades of a query are equal.
 
     Parameters
@@ -98,7 +98,7 @@ class AUC(Relevance):
 
     AUC is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs of a relevant document i and an
     irrelevant document j, where s_i is the score of document i, as in scikit-learn's
-    ``roc_auc_score``. Documents that were not retrieved are tied in last place. AUC is undefined
+    ``roc_auc_score``. Documents that were not retrieved are tied for last place. AUC is undefined
     for a query without relevant documents or without irrelevant documents.
 
     Parameters
@@ -149,10 +149,10 @@ class AUC(Relevance):
 class TauAP(_Correlation, Tied):
     r"""AP correlation τ_ap (Yilmaz, Aslam, Robertson 2008; Ackerman & Chen 2011, eq. 3).
 
-    τ_ap = 2/(N-1) Σ_{i=2..N} C(i)/(i-1) - 1, where i is a position in the system's list of the
+    τ_ap = 2/(N-1) Σ_{i=2..N} C(i)/(i-1) - 1, where i is a position in the system's ranking of the
     query's N documents, and C(i) is the number of documents above i with a higher grade than the
     document at i; equal grades count as 1/2. Values range from -1 to 1; an ideal list scores 1 if
-    all grades differ. Documents that were not retrieved are tied in last place. τ_ap is undefined
+    all grades differ. Documents that were not retrieved are tied for last place. τ_ap is undefined
     for a query with a single document, or if all grades are equal.
 
     Parameters
@@ -187,7 +187,7 @@ class EDRC(_Correlation):
     C(v) is the sum of EP(v, w) over w in W(v). If w is preferred to v, EP(v, w) is 1 if w has the
     higher score and 0 if it has the lower score; in all other cases, it is `prior`. Values range
     from -1 to 1; an ideal list scores 1 if all preferences are known. Documents that were not
-    retrieved are tied in last place. EDRC is undefined for a query without two different grades.
+    retrieved are tied for last place. EDRC is undefined for a query without two different grades.
     For explicit preference pairs, see `edrc_score`.
 
     Parameters
@@ -270,7 +270,7 @@ class KendallTau(_ByScipy):
     τ_b = (P - Q) / sqrt((P + Q + T)(P + Q + U)), where P, Q, T and U count the pairs that are
     concordant, discordant, tied only in the grades, and tied only in the scores.
     Values range from -1 to 1; the value is 0 if all scores are equal. Documents that were not
-    retrieved are tied in last place. τ_b is undefined if all grades of a query are equal.
+    retrieved are tied for last place. τ_b is undefined if all grades of a query are equal.
 
     Parameters
     ----------
@@ -291,9 +291,9 @@ class KendallTau(_ByScipy):
 class SpearmanRho(_ByScipy):
     r"""Spearman's ρ between grades and scores (`scipy.stats.spearmanr`).
 
-    ρ is the correlation between the ranks; tied values receive their mean rank. ρ ranges from -1 to
-    1 and is 0 if all scores are equal. Documents that were not retrieved are tied in last place. ρ
-    is undefined if all grades of a query are equal.
+    ρ is the Pearson correlation of the ranks; tied values receive their mean rank. ρ ranges from -1
+    to 1 and is 0 if all scores are equal. Documents that were not retrieved are tied for last
+    place. ρ is undefined if all grades of a query are equal.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ class _TiedRanking:
     """A ranking with ties, which stores the first and last rank of each item's tie group.
 
     An item's weight at depth d is the probability that it is among the first d items. For n tied
-    items, this is the share of their n ranks that are at most d.
+    items, this is the fraction of their n ranks that are at most d.
     """
 
     def __init__(self, scores: np.ndarray) -> None:
@@ -387,7 +387,7 @@ class _TiedRanking:
         last = np.cumsum(sizes)
         first = last - sizes + 1
         self.first, self.last = first[block], last[block]  # only used for listed items
-        # For each rank: its tie group's first and last rank, and the share of the group up to it
+        # For each rank: its tie group's first and last rank, and the fraction of the group up to it
         begin, end = np.repeat([first, last], sizes, axis=1)[:, : self.n]
         self.share = np.zeros(len(scores))  # 0 beyond the end of the ranking
         self.share[: self.n] = (np.arange(1, self.n + 1) - begin + 1) / (end - begin + 1)

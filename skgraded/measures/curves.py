@@ -193,7 +193,7 @@ def _average_steps(
     weights = np.ones(layout.n_queries) if weights is None else weights / weights.max()
 
     def sums_from(places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        # Sum from the highest threshold down, so that small sums do not lose digits.
+        # Sum from the highest threshold down, to preserve the precision of small sums.
         sums = np.bincount(places, numbers, minlength=len(thresholds))
         return np.cumsum(sums[:0:-1])[::-1]
 

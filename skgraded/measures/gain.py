@@ -250,7 +250,7 @@ class ERR(Scaled, Graded):
 class NERR(Scaled, Graded):
     r"""Normalized expected reciprocal rank: ERR divided by the ERR of the ideal order.
 
-    nERR@k is ERR@k (see `ERR`) divided by the ERR@k of all documents of the query in order of
+    nERR@k is ERR@k (see `ERR`) divided by the ERR@k of all of the query's documents in order of
     decreasing grade, as in the TREC Web tracks and the NTCIR tasks. nERR is undefined for a query
     with no grade > 0.
 
@@ -365,7 +365,7 @@ class RBPResidual(_Persistent):
 
 @base.registered()
 class Judged(Ranked):
-    r"""Judged@k: the share of the first k retrieved documents that are judged.
+    r"""Judged@k: the fraction of the first k retrieved documents that are judged.
 
     The divisor is the smaller of k and the number of retrieved documents. Unjudged documents have
     the grade NaN. The value is 0 for a query without retrieved documents, so `undefined` has no

@@ -51,7 +51,7 @@ SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside of parentheses
 _CUTOFF = re.compile(r"(.*?[@_])(\d+(?:\.\d+)?|mean)")  # a name that ends with a cut-off
 _OPTION = re.compile(r"^([A-Za-z_]+)\.(?=\d)")  # trec_eval's options, such as P.5,10
 _NUMBER = re.compile(r"\d+(\.\d+)?|mean")
-_AT = re.compile(r"_at_(\d+|k)\s*$")  # cut-off in sentence-transformers, such as ndcg_at_10
+_AT = re.compile(r"_at_(\d+|k)\s*$")  # cut-off in sentence-transformers names, such as ndcg_at_10
 _FORM = re.compile(r"\s*([^\W\d][\w.-]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
 _check_names = choice_validator("names", ("trec_eval",))
 
@@ -263,9 +263,10 @@ def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) ->
         name, k, setting = type(m).__name__, getattr(m, "k", None), vars(m).get
         if name == "NDCG" and setting("gain") == "exp2" and k != "mean":
             texts[name] = (
-                f"NDCG uses 2^r - 1 here; ndcg(gain='linear') or ndcg_cut_{k or 10} is trec_eval's."
+                "NDCG uses the gain 2^r - 1; for trec_eval's NDCG, pass ndcg(gain='linear') or "
+                f"ndcg_cut_{k or 10}."
             )
         elif name == "AP" and setting("divisor") == "min" and k is not None:
-            texts[name] = f"AP@k is divided by min(R, k) here; map_cut_{k}, by R, is trec_eval's."
+            texts[name] = f"AP@k divides by min(R, k); for trec_eval's divisor R, pass map_cut_{k}."
     if texts:
         warn_user(" ".join(texts.values()))

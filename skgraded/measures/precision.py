@@ -146,7 +146,7 @@ class GAP(base.Gained):
 
     A user considers a document of grade i relevant with probability G(i), which equals `gain` up to
     a constant factor. GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), where r_p is the grade
-    at rank p and the divisor is a sum over all documents of the query. With a cut-off k, the sum
+    at rank p and the divisor is a sum over all of the query's documents. With a cut-off k, the sum
     stops at rank k and the divisor is the sum over the k best documents. GAP is undefined for a
     query with no grade > 0.
 
@@ -258,11 +258,11 @@ class _DefinedAsZero(base.Relevance):
 
 @base.registered(aliases=("p", "P_{k}", "prec"))
 class Precision(_DefinedAsZero, base.Thresholded):
-    r"""Precision P@k: the share of the first k documents that are relevant.
+    r"""Precision P@k: the fraction of the first k documents that are relevant.
 
     The divisor is k even if fewer documents were retrieved. Without k, the divisor is the number of
     retrieved documents, and precision is 0 if no document was retrieved. By default, precision is
-    defined for a query without a relevant document: it is 0. With ``undefined=nan`` or 1.0, such a
+    defined as 0 for a query without a relevant document. With ``undefined=nan`` or 1.0, such a
     query is undefined, so that the means of precision and recall cover the same queries.
 
     Parameters
@@ -290,7 +290,7 @@ class Precision(_DefinedAsZero, base.Thresholded):
     }
 )
 class Recall(_Averaged, base.Thresholded):
-    r"""Recall R@k: the share of the relevant documents that are among the first k.
+    r"""Recall R@k: the fraction of relevant documents that are among the first k.
 
     Recall is undefined for a query without a relevant document.
 
@@ -373,7 +373,7 @@ class RPrecision(base.Relevance, Tied):
     r"""R-precision: precision at rank R, where R is the number of relevant documents.
 
     The divisor is R even if fewer documents were retrieved. R-precision is undefined for a query
-    without a relevant document. trec_eval calls the measure ``Rprec``.
+    without a relevant document. trec_eval calls this measure ``Rprec``.
 
     Parameters
     ----------
@@ -443,7 +443,7 @@ class InterpolatedPrecision(base.Relevance):
 
 @base.registered(aliases=("set_P",))
 class SetPrecision(_DefinedAsZero):
-    r"""Set-based precision: the share of retrieved documents that are relevant.
+    r"""Set-based precision: the fraction of retrieved documents that are relevant.
 
     The value is 0 if no document was retrieved. Queries without a relevant document are handled as
     in `Precision`.
@@ -466,7 +466,7 @@ class SetPrecision(_DefinedAsZero):
 
 @base.registered()
 class SetRecall(base.Relevance):
-    r"""Set-based recall: the share of relevant documents that were retrieved.
+    r"""Set-based recall: the fraction of relevant documents that were retrieved.
 
     Recall is undefined for a query without a relevant document.
 
@@ -675,7 +675,7 @@ class GeneralizedRecall(base.Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gR@k = Σ_{i≤k} r_i / Σ r, where r_i is the grade at rank i and the divisor is a sum over all
-    documents of the query. gR is undefined for a query with no grade > 0.
+    of the query's documents. gR is undefined for a query with no grade > 0.
 
     Parameters
     ----------

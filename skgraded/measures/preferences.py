@@ -481,7 +481,7 @@ def _compute_tau(counts: graphs.PairCounts, *settings: Any) -> float:
 
 
 def _compute_accuracy(counts: graphs.PairCounts, *settings: Any) -> float:
-    """Return the share of known pairs predicted correctly; unpredicted pairs count as 1/2."""
+    """Return the fraction of known pairs predicted correctly; unpredicted pairs count as 1/2."""
     n_known, surplus = _count_known(counts)
     return (n_known + surplus) / (2 * n_known)
 

@@ -81,8 +81,8 @@ def test_one_warning_says_what_names_mean_in_trec_eval():
     with pytest.warns(UserWarning) as caught:
         sg.evaluate_runs(qrels, {"a": run, "b": run}, ["ndcg", "ndcg@5", "ap@5", "map"])
     assert [str(warning.message) for warning in caught] == [
-        "NDCG uses 2^r - 1 here; ndcg(gain='linear') or ndcg_cut_5 is trec_eval's. "
-        "AP@k is divided by min(R, k) here; map_cut_5, by R, is trec_eval's."
+        "NDCG uses the gain 2^r - 1; for trec_eval's NDCG, pass ndcg(gain='linear') or ndcg_cut_5. "
+        "AP@k divides by min(R, k); for trec_eval's divisor R, pass map_cut_5."
     ]
     assert caught[0].filename == __file__
     sg.evaluate_runs(qrels, {"a": run}, ["mean_ndcg", "ndcg_cut_5", "map_cut_5"])
