@@ -155,7 +155,7 @@ class CurveDisplay(Display):
         Parameters
         ----------
         estimator : estimator
-            Fitted estimator. Predictions of several estimators: see `from_predictions`.
+            Fitted estimator. To plot several estimators, see `from_predictions`.
         X : array-like, sparse matrix or frame of shape (n, n_columns)
             Features of the documents.
         y : array-like of shape (n,)
@@ -315,7 +315,7 @@ class ThresholdCurveDisplay(CurveDisplay):
             Grades ≥ 0; 0 means irrelevant.
         y_score : array-like of shape (n,), or mapping of str to array-like
             Scores; higher scores rank first, and -inf means not retrieved. A mapping contains the
-            scores of each system by name.
+            scores of each system, keyed by name.
         qid : array-like of shape (n,), optional
             Query id of each row; rows may be in any order.
         group : array-like of shape (n_queries,), optional

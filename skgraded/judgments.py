@@ -29,7 +29,7 @@ class Truth(NamedTuple):
     grade_type: Any  # float16, float32 or float64
     query_ids: np.ndarray  # (n_queries,): unique ids in order of first appearance
     order: np.ndarray | None  # row positions sorted by query; None if the rows are sorted
-    starts: np.ndarray  # (n_queries + 1,): where each query starts in this order
+    starts: np.ndarray  # (n_queries + 1,): start of each query in the sorted rows
     sample_weight: np.ndarray | None = None  # (n,)
     labels: Labels = ()  # the row labels of pandas objects
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 ROWS_PER_THREAD = 50_000  # minimum number of rows per thread; starting a thread takes 0.1 ms
-ROWS_PER_CHUNK = 10_000  # minimum number of rows per chunk; such a chunk takes about 30 µs
+ROWS_PER_CHUNK = 10_000  # minimum number of rows per chunk; processing them takes about 30 µs
 SHARE = 5 / 6  # chunk size as a fraction of the remaining rows per thread
 
 

@@ -92,7 +92,7 @@ class _CatBoostAdapter(BoosterAdapter):
         arguments["eval_set"] = self._make_pool(validation, metric.mark, fit_params)
         arguments |= {"use_best_model": True, "metric_period": 1}
         model.fit(training.X, training.grades, **arguments)
-        metric.mark = np.inf  # makes the metric 0 for all other data sets
+        metric.mark = np.inf  # from now on, the metric returns 0 for every data set
         # The model stores the metric, so delete the metric's references to the validation rows.
         del metric.state, metric.add_round
         return model
@@ -270,7 +270,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
         # CatBoost calls the metric from its function `_train`, whose arguments include the Pools.
         pools = find_library_locals("train_pool", Pool)
         if not pools:
-            raise ValueError(f"Only CatBoost can call {self!r}, because it reads CatBoost's Pools.")
+            raise ValueError(f"Only CatBoost can call {self!r}, which reads CatBoost's Pools.")
         # `_train` receives a list of evaluation sets; `select_features` receives one set or None.
         eval_pools = pools["test_pool"]
         if not isinstance(eval_pools, list):

@@ -83,7 +83,7 @@ class Pairs:
         return more
 
     def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
-        """Yield the items above and below each item in the closure; both include the item itself.
+        """Yield the items above and below each item in the closure, including the item itself.
 
         See the comment above `iterate_blocks`.
         """
@@ -202,7 +202,7 @@ def count_stated_pairs(
     pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
     agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)
     disagree = np.array([prediction.prefers(w, v) for v, w in pairs], int)
-    one_below = np.full(len(pairs), 2)  # the item itself and the other item of the pair
+    one_below = np.full(len(pairs), 2)  # counts the item itself and the other item of its pair
     return PairCounts(one_below, one_below, agree, disagree, np.zeros(len(pairs)))
 
 
