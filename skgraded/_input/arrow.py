@@ -131,15 +131,13 @@ def convert_ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
 def as_given(column: pa.ChunkedArray) -> Any:
     """Convert the ids returned by `convert_ids` to the type that Judgments processes fastest."""
     kind = column.type
-    if arrow_strings.is_text(kind):
-        return column
     if pa.types.is_decimal(kind):
         encoded = column.combine_chunks().dictionary_encode()
         distinct = make_object_array(list(map(_strip_zeros, encoded.dictionary.to_pylist())))
         return distinct[encoded.indices.to_numpy()].tolist()
     if pa.types.is_primitive(kind) and not pa.types.is_time(kind):
         return column.to_numpy()
-    return column.to_pylist()
+    return column if arrow_strings.is_text(kind) else column.to_pylist()
 
 
 def _strip_zeros(decimal: Decimal) -> Decimal:

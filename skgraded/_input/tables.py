@@ -82,7 +82,7 @@ def list_column_names(table: object) -> list[Any]:
 def as_table(X: Any) -> Any:
     """Convert `X` with `convert_features`, and raise a ValueError for repeated column names."""
     table = convert_features(X)
-    names = list_column_names(table)
+    names = list(getattr(table, "columns", ()))
     if len(set(names)) < len(names):
         ((name, times),) = Counter(names).most_common(1)
         raise ValueError(

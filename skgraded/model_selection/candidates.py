@@ -1,4 +1,4 @@
-"""Candidates of a search, evaluated on its folds; the folds of a booster train side by side."""
+"""Evaluation of a search's candidates; boosters are trained on all folds at the same time."""
 
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -29,7 +29,7 @@ from skgraded.writing.text import utf8
 
 
 class SearchFolds:
-    """The folds of a search; each query in each test fold is one test."""
+    """The folds of a search; a test is a query in the test set of one fold."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class SearchFolds:
             )
 
     def average_tests(self, values: np.ndarray) -> np.ndarray:
-        """Return the mean value of each query over its tests, or nan without a value."""
+        """Return the mean value of each query over its tests; nan if the query has no value."""
         return average_queries(values, self.query, self.judgments.n_queries)
 
     def average(self, values: np.ndarray) -> float:
@@ -81,7 +81,7 @@ class SearchFolds:
 
 
 class CandidateRounds(StoppingState):
-    """The rounds of a candidate, which trains on the folds of a search until it is dropped.
+    """Boosting rounds of a candidate, which is trained on all folds of a search.
 
     A candidate is dropped if it cannot reach the mean `to_reach`; `leader` contains the values of
     the leader on all tests. `splits` contains boolean masks of the training rows and the test rows
@@ -104,7 +104,7 @@ class CandidateRounds(StoppingState):
         self.is_dropped = self.was_hopeless = False
 
     def begin(self, rows: list[np.ndarray], scores_late: bool) -> None:
-        """Receive the test rows of each fold in the order of their scores.
+        """Store the test rows of each fold, in the order in which their scores will arrive.
 
         If `scores_late`, the first scores arrive after `patience` rounds.
         """
@@ -119,7 +119,7 @@ class CandidateRounds(StoppingState):
         return [self.folds.average(values) for values in self.latest]
 
     def add_round(self, scores: np.ndarray) -> None:
-        """Evaluate the scores of a new round; drop the candidate if it is hopeless again."""
+        """Evaluate the scores of a round; drop the candidate if it is hopeless twice in a row."""
         super().add_round(scores)
         if self.best_round == self.n_rounds:
             self.best = self.latest
@@ -132,7 +132,7 @@ class CandidateRounds(StoppingState):
 
     @property
     def over_at(self) -> int:
-        """The round at which training ends, or at which the candidate is compared again."""
+        """The round at which training ends or the candidate is next compared with the leader."""
         if self.n_rounds == 0:
             return super().over_at
         return min(super().over_at, next(n for n in CHECKPOINTS if n > self.n_rounds))
@@ -162,7 +162,7 @@ class CandidateResult:
 def train_candidate(
     data: RankerOnRows, rounds: CandidateRounds, error_score: float | str
 ) -> CandidateResult:
-    """Train the folds of a candidate side by side, until it is dropped or has converged."""
+    """Train a candidate on all folds until it is dropped or stops improving."""
     start, error, folds = time.perf_counter(), None, rounds.folds
     try:
         data.fit(np.arange(folds.judgments.n_rows), rounds)
@@ -197,20 +197,20 @@ def fit_candidate(
 
 
 class JointRounds:
-    """Trains on several folds, and passes the scores of each round to one `state`, a StoppingState.
+    """Simultaneous training on several folds, which share one StoppingState, `state`.
 
-    The judgments of the state contain the validation rows of all folds. The folds are trained in
-    threads that wait for each other after each round. joblib's `n_jobs` or `state.n_jobs` sets how
-    many folds are trained at a time; the result does not depend on this number.
+    `state.judgments` contains the validation rows of all folds. The folds are trained in threads
+    that wait for each other after each round. `state.n_jobs` or joblib's configuration sets how
+    many folds are trained at the same time, which does not change the result.
     """
 
     def __init__(self, state: StoppingState, n_folds: int) -> None:
         self.state = state
-        self._stopped_by_others: set[int] = set()  # folds whose training another fold has ended
+        self._stopped_by_others: set[int] = set()  # folds stopped because another fold ended
         self._scores = [np.empty(0)] * n_folds
         self._barrier = Barrier(n_folds, lambda: state.add_round(np.concatenate(self._scores)))
         self._slots = Semaphore(effective_n_jobs(state.n_jobs))
-        self._config = get_config()  # scikit-learn's settings apply to one thread only
+        self._config = get_config()  # scikit-learn's configuration is thread-local
 
     def train(
         self, adapter: Adapter, folds: list[tuple[Rows, Rows]], fit_params: dict[str, Any]
@@ -224,7 +224,7 @@ class JointRounds:
                 fit_params = adapter.remove_observers(fit_params)
             try:
                 ended: set[Future[None]] = set()
-                while not ended:  # Ctrl-C cannot end a longer wait once catboost is imported
+                while not ended:  # after catboost is imported, Ctrl-C cannot end a longer wait
                     ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
             finally:  # other folds stop after their current round, even after an interrupt
                 self._barrier.abort()

@@ -176,7 +176,7 @@ class FoldRun:
     def evaluate_queries(
         self, measures: list[Measure], judgments: Judgments, error_score: float | str
     ) -> dict[str, np.ndarray]:
-        """Return the per-query values of the test rows, which have the given judgments."""
+        """Return the values of the test queries, given their judgments."""
         if self.scores is None:
             failed = np.full(judgments.n_queries, float(error_score))
             return {measure.name: failed for measure in measures}
@@ -219,7 +219,7 @@ def _pool_folds(
     error_score: float | str,
     cluster: np.ndarray | None,
 ) -> dict[str, Any]:
-    """Return the values and folds of the tested queries, as arguments for CrossEvaluation."""
+    """Return keyword arguments for CrossEvaluation: the values and folds of the tested queries."""
     tests = [data.judge(run.test) for run in runs]
     query = np.concatenate([judgments.query_ids for judgments in tests])
     fold = np.repeat([run.fold for run in runs], [judgments.n_queries for judgments in tests])

@@ -1,4 +1,4 @@
-"""Early stopping of a ranker: settings, held-out queries and the fits."""
+"""Early stopping for rankers: settings, held-out queries and fits."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def fit_stopped(
     """Return the fitted estimator of a QueryRanker, and the validation scores of all rounds.
 
     `parts` contains the training rows and the validation rows of each fold. The final fit uses
-    `rows` and, unless it is None, `validation`. A search trains either on its own folds, without a
-    final fit, or for a known number of rounds, without folds.
+    `rows` and, unless it is None, `validation`. In a search, the ranker is either trained on the
+    folds of the search, without a final fit, or fitted on all rows for a known number of rounds.
     """
     if ranker._rounds is not None and not parts:
         rows = adapter.order_rows(rows, queries)
@@ -74,7 +74,7 @@ def fit_stopped(
 
 
 def classify_early_stopping(early_stopping: object) -> str | None:
-    """Return "fraction", "folds", "splitter", or None for False; raise an error for other values."""
+    """Return the kind of early stopping: "fraction", "folds", "splitter" or, for False, None."""
     if isinstance(early_stopping, (bool, np.bool_)):
         return "fraction" if early_stopping else None
     if isinstance(early_stopping, Integral):
@@ -164,7 +164,7 @@ def _draw_splits(
 def _find_rows(
     queries: Queries, chosen: np.ndarray, by_query: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return positions of rows in a mask; if `by_query`, sorted by query and with query sizes."""
+    """Return the row positions in a mask; if `by_query`, sorted by query and with query sizes."""
     if not by_query:
         return np.flatnonzero(chosen), None
     order = np.arange(len(chosen)) if queries.order is None else queries.order
@@ -180,7 +180,7 @@ def check_arguments(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Check the settings; return the arguments for the estimator and for validation.
 
-    A validation set that `fit_params` contains in LightGBM's form becomes a validation argument.
+    A validation set in LightGBM's form is moved from `fit_params` to `validation`.
     """
     if "eval_X" in fit_params:
         raise TypeError(

@@ -51,10 +51,10 @@ Folds: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]] | None
 
 @dataclass(frozen=True)
 class RankerOnRows:
-    """A ranker with judged rows; the methods fit and score copies of the ranker on chosen rows.
+    """A ranker and judged rows; the methods fit copies of the ranker to some rows and score others.
 
-    The splitter receives the table `X`; the ranker receives `X` without the columns `removed`. A
-    QueryRanker also drops the columns `dropped`.
+    The splitter receives the table `X`; the ranker receives it without the columns in `removed`. A
+    QueryRanker also drops the columns in `dropped`.
     """
 
     ranker: Estimator
@@ -161,7 +161,7 @@ def check_cross_validation(
 
     If `qid` and `group` are None, the queries are located in X by the ranker's parameter `qid` or,
     if that is None, by the `qid` of the splitter `cv`. The ranker receives X without the columns
-    that `qid` and the splitter name, except those that the ranker names for its own fit.
+    named by `qid` and the splitter, except columns that are also named by the ranker.
     """
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
     check_response_method(response_method)
@@ -190,7 +190,7 @@ def _assign_columns(
 ) -> tuple[list[TableColumn], list[Key]]:
     """Return the columns to remove from X, and the columns that a QueryRanker drops instead.
 
-    The columns that a QueryRanker names by position keep their positions.
+    A QueryRanker drops columns itself, so the column positions in its parameters remain valid.
     """
     of_ranker = QuerySource.of_estimator(ranker)
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
@@ -211,7 +211,7 @@ def _assign_columns(
 
 
 def run_in_parallel(calls: list[Any], n_jobs: int | None, progress: bool = False) -> list[Any]:
-    """Return the results of delayed calls, one per fold; if `progress`, show a bar."""
+    """Return the results of delayed calls, one per fold; if `progress`, show a progress bar."""
     from sklearn.utils.parallel import Parallel
 
     results = []
@@ -223,7 +223,7 @@ def run_in_parallel(calls: list[Any], n_jobs: int | None, progress: bool = False
 
 
 def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:
-    """Return the metadata request, in which query ids are ignored if the queries are in X."""
+    """Set a metadata request to ignore query ids if the queries are in X, and return it."""
     for method in ("fit", "score") if are_in_X else ():
         for name in request.consumes(method, ["qid", "qid_val"]):
             getattr(request, method).add_request(param=name, alias=False)
@@ -231,10 +231,10 @@ def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest
 
 
 def _find_requests(estimator: Estimator) -> set[str]:
-    """Return the metadata among `qid` and weights that ``fit`` of an estimator should receive.
+    """Return which of `qid` and `sample_weight` to pass to the ``fit`` of an estimator.
 
-    Weights are passed by default; if a request is set, it decides. Pipelines and searches pass on
-    only requested metadata.
+    Weights are passed unless a metadata request excludes them. Pipelines and searches only pass on
+    requested metadata.
     """
     requested, accepts_weights = set(), True
     if hasattr(estimator, "get_metadata_routing"):  # CatBoost's estimators have none
@@ -275,7 +275,7 @@ def split_queries(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the splits of a scikit-learn splitter, which receives the queries as groups.
 
-    Raise a ValueError if a query is split; the message contains `name`, such as "cv".
+    Raise a ValueError if a query is split. Error messages contain `name`, such as "cv".
     """
     groups = make_sortable(ids, query_of_row)
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Find the query ids of the rows of X, and the columns of X that an estimator must not receive."""
+"""Find the query ids in X, and the columns of X that an estimator must not receive."""
 
 import numbers
 from collections.abc import Iterable
@@ -46,11 +46,12 @@ PARTIAL = (
 
 
 class TornQueryWarning(UserWarning):
-    """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
+    """Warning that a ranker was fitted on, or scored, only some of the rows of a query.
 
-    KFold, ``cv=5`` and train_test_split split queries, so scores are wrong. Split by query, for
-    example with QueryKFold or GroupKFold. Rows that are missing from X are detected only if queries
-    are looked up in a Series. With ``n_jobs``, the warning is issued in the workers.
+    KFold, ``cv=5`` and train_test_split split queries, which makes scores wrong. Split by query
+    instead, for example with QueryKFold or GroupKFold. Rows that are missing from X are detected
+    only if queries are looked up in a Series. With ``n_jobs``, the warning is issued in the
+    workers.
     """
 
 
@@ -116,7 +117,8 @@ class QuerySource:
     def of_call(cls, qid: object, group: object, estimator: object, cv: object = None) -> Self:
         """Return the source for a call, whose argument `qid` may name a column of X.
 
-        Without `qid` and `group`, the estimator names the source, or else the splitter `cv`.
+        Without `qid` and `group`, the source is taken from the estimator or else from the splitter
+        `cv`.
         """
         if qid is not None or group is not None:
             return cls(qid if isinstance(qid, (str, numbers.Integral)) else None)
@@ -127,7 +129,7 @@ class QuerySource:
     def of_estimator(cls, estimator: object, is_before_steps: bool = False) -> Self:
         """Return the source that a ranker, or the ranker in a search or pipeline, specifies.
 
-        With `is_before_steps`, a position in the X that a pipeline returns does not count.
+        If `is_before_steps`, ignore a column position that refers to the output of pipeline steps.
         """
         has_steps = False
         for inner, steps in list_estimators(estimator):
@@ -139,7 +141,7 @@ class QuerySource:
 
     @classmethod
     def of_splitter(cls, splitter: object) -> list[Self]:
-        """Return the columns of queries and times that a splitter names."""
+        """Return the query and time columns named by a splitter."""
         keys = {name: getattr(splitter, name, None) for name in ("qid", "time")}
         return [cls(key, name) for name, key in keys.items() if is_key(key)]
 
@@ -150,7 +152,7 @@ class QuerySource:
         return [cls(key, "drop", is_required=True) for key in keys]
 
     def move_before_steps(self) -> Self:
-        """Return the source for the X of a pipeline; a position is lost, because steps move columns."""
+        """Return the source for the input of a pipeline; drop a position, as steps move columns."""
         return type(self)(None if isinstance(self.source, numbers.Integral) else self.source)
 
     def locate(self, table: FeatureTable) -> TableColumn | None:
@@ -161,7 +163,7 @@ class QuerySource:
         return TableColumn(position, None if names is None else names[position], table.shape[1])
 
     def find_position(self, table: FeatureTable) -> int:
-        """Return the nonnegative position of the column in a table, which must contain it."""
+        """Return the nonnegative position of the column; raise an error if the table lacks it."""
         key, names = self.source, list(getattr(table, "columns", ()))
         if self.column is not None:
             position = self.column.find_position(table)
@@ -198,7 +200,7 @@ class QuerySource:
     def choose_queries(
         self, X: Features, caller: str, qid: QueryIds | None, group: ArrayLike | None = None
     ) -> Any:
-        """Return the queries in `X` or else `qid`, or None if their sizes are passed as `group`."""
+        """Return the queries from `X` or `qid`, or None if query sizes are passed as `group`."""
         n_sources = self.is_in_X + (qid is not None) + (group is not None)
         if n_sources > 1:
             raise ValueError(
@@ -209,7 +211,7 @@ class QuerySource:
         return self.read(X) if self.is_in_X else qid
 
     def _look_up(self, X: Any) -> Any:
-        """Return the value for the row label of each row of the pandas DataFrame `X`."""
+        """Look up the value of each row of the pandas DataFrame `X` by its row label."""
         if not hasattr(X, "iloc"):
             raise ValueError(
                 f"A preceding step probably returned an array: {self.name} is matched to the rows "
@@ -234,7 +236,7 @@ class QuerySource:
         return self.source.iloc[positions]
 
     def _refuse_fractions(self, values: np.ndarray) -> None:
-        """Raise a ValueError if a column contains numbers with fractions, which cannot be ids."""
+        """Raise a ValueError if a column contains non-integer numbers, which cannot be ids."""
         if values.dtype.kind == "f":
             fractional = np.isfinite(values) & (values != np.rint(values))
         else:
@@ -250,7 +252,7 @@ class QuerySource:
             )
 
     def warn_of_partial_queries(self, X: Any, verb: str) -> None:
-        """Issue a TornQueryWarning if X lacks some rows of a query; this source is a Series.
+        """Issue a TornQueryWarning if X lacks some rows of a query; the source must be a Series.
 
         `verb` is "fit" or "score".
         """
@@ -279,7 +281,7 @@ class QuerySource:
 def locate_columns(
     table: FeatureTable, sources: Iterable[QuerySource], unless_named_by: object = None
 ) -> list[TableColumn]:
-    """Return the columns of X among the sources, except columns that an estimator names."""
+    """Return the sources that are columns of X, except those named by an estimator."""
     columns = [column for column in (source.locate(table) for source in sources) if column]
     if not columns or unless_named_by is None:
         return columns
@@ -309,7 +311,7 @@ def remove_columns(table: FeatureTable, columns: Iterable[TableColumn]) -> Any:
 def list_estimators(estimator: Any) -> list[tuple[Any, list[Any] | None]]:
     """Return the estimator and the estimators inside it, each with the transformers before it.
 
-    The transformers are None for other meta-estimators than searches and pipelines.
+    The transformers are None for meta-estimators other than searches and pipelines.
     """
     inside: list[tuple[Any, list[Any] | None]] = []
     steps: list[Any] | None = []
@@ -328,7 +330,7 @@ def list_estimators(estimator: Any) -> list[tuple[Any, list[Any] | None]]:
 
 
 def list_named_columns(estimator: Any) -> list[Key]:
-    """Return the columns that parameters of an estimator, or of an inner estimator, name."""
+    """Return the columns named by the parameters of an estimator or of its inner estimators."""
     named: list[object] = []
     has_parameters = hasattr(estimator, "get_params") and not isinstance(estimator, type)
     parameters = estimator.get_params() if has_parameters else {}

@@ -69,10 +69,10 @@ WITHOUT_REFIT = "%(name)s has no best_estimator_: call fit first, which requires
 class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     """Hyperparameter search that stops training candidates that cannot become the best.
 
-    The candidates of a `QueryRanker` with early stopping are trained one after the other, each on
-    all folds side by side. After each round, the mean of `measure` over the queries of all folds is
-    computed; the best round counts. A candidate is dropped if it stays too far below the best
-    candidate so far.
+    The candidates of a `QueryRanker` with early stopping are trained one after another, each on all
+    folds at the same time. After each round, the mean of `measure` over the queries of all folds is
+    computed; the highest of these means is the candidate's score. A candidate is dropped if it
+    remains too far below the best candidate so far.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Features) -> np.ndarray:
         """Score documents with the best estimator.
 
-        `X` may lack the columns of queries and times that `cv` names.
+        `X` need not contain the query and time columns named by `cv`.
         """
         check_is_fitted(self, "best_estimator_", msg=WITHOUT_REFIT)
         return self.best_estimator_.predict(remove_columns(as_table(X), self._removed_columns))
@@ -420,7 +420,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         qid: QueryIds | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the mean of the (first) measure over the queries, for the best estimator.
+        """Return the mean of the (first) measure over the queries for the best estimator.
 
         The parameters are as for `fit`.
         """

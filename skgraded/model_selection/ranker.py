@@ -58,7 +58,7 @@ else:
         context = estimator._init_callback_context()
         context.call_on_fit_task_begin(estimator=estimator, **data)
         run()
-        # The attributes of a fitted estimator are complete, so callbacks receive a copy of it.
+        # The estimator is already fitted, so its copy for callbacks needs no further attributes.
         context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **data)
 
 
@@ -175,7 +175,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     (True, True)
     """
 
-    # While a search fits the ranker: the search's folds, or the number of rounds for the refit
+    # Set while a search fits the ranker: its folds, or the number of rounds for the refit
     _rounds: Any = None
 
     # Group sizes cannot be split along with the rows, so they are not requested.
@@ -443,7 +443,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return self._read_per_column("coef_")
 
     def _read_per_column(self, name: str) -> np.ndarray:
-        """Return an attribute of `estimator_` that feature selectors read, one value per column."""
+        """Return an attribute of `estimator_` with one value per column, for feature selectors."""
         values = getattr(self.estimator_, name)
         if self._removed_columns:
             raise AttributeError(
@@ -517,7 +517,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _refuse_splits_of_rows(estimator: object) -> None:
-    """Raise a TypeError if a part of the estimator chooses or validates something on random rows.
+    """Raise a TypeError if any part of the estimator tunes or validates on random rows.
 
     Training on samples of the rows, as in forests, is accepted.
     """

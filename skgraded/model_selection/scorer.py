@@ -209,10 +209,10 @@ def judge_scored_rows(
     group: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Judgments:
-    """Return the judgments of rows to score; warn if queries are split or were seen during fit.
+    """Return the judgments of the scored rows; warn if queries are split or were seen during fit.
 
-    The queries are in the X of the user, or passed as `qid` or `group`. ``Pipeline.score`` passes only
-    the table that its steps return, in which the query ids may be encoded.
+    The queries are in the X passed by the user, or in `qid` or `group`. ``Pipeline.score`` passes
+    only the table that its steps return, in which the query ids may be encoded.
     """
     passed = find_pipeline_input(X) if source.is_column else X
     if passed is not X:
@@ -229,9 +229,8 @@ def _warn_of_split_queries(
 ) -> None:
     """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
 
-    Only a QueryRanker, which may be part of a search or pipeline, stores the queries of its fit.
-    Their ids may be encoded by steps of the pipeline; `is_transformed` says that X is the result of
-    such steps.
+    Only a QueryRanker, alone or in a search or pipeline, stores the queries of its fit. Pipeline
+    steps may have encoded their ids; `is_transformed` means that X is the output of such steps.
     """
     ids, layout = judgments.query_ids, get_layout(judgments)
     steps: list[Any] = []
@@ -287,7 +286,7 @@ class FittedQueries(NamedTuple):
 
 
 def remember_queries(queries: Queries, grades: np.ndarray, stopped_on: np.ndarray) -> FittedQueries:
-    """Return the queries of a fit; `stopped_on` contains ids of validation queries."""
+    """Return the queries of a fit; `stopped_on` contains the ids of validation queries."""
     by_query = grades if queries.order is None else grades[queries.order]
     sums = np.add.reduceat(by_query, queries.starts[:-1])
     hashes = _make_keys(queries.ids)
@@ -296,7 +295,7 @@ def remember_queries(queries: Queries, grades: np.ndarray, stopped_on: np.ndarra
 
 
 def _make_keys(ids: np.ndarray) -> np.ndarray:
-    """Return a hash of each id, the same in all processes and for numbers of different types."""
+    """Return a hash of each id, the same in all processes and for equal numbers of any type."""
     from pandas.util import hash_array
 
     # `hash_ids` returns integers unchanged.
@@ -307,7 +306,7 @@ def _make_keys(ids: np.ndarray) -> np.ndarray:
 
 
 def check_response_method(response_method: ResponseMethod) -> ResponseMethod:
-    """Check that all response methods are known; return the method or the list of methods."""
+    """Check `response_method`, and return it unchanged."""
     if response_method is None:
         return None
     methods = response_method if isinstance(response_method, (list, tuple)) else [response_method]

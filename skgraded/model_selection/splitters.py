@@ -32,8 +32,8 @@ class _QuerySplitter(BaseCrossValidator):
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the positions of training and test rows in each split.
 
-        `y` is ignored, and so is `groups`, the query of each row, if the splitter has a `qid`. A
-        UserWarning names the columns that scikit-learn passes to a QueryRanker as features.
+        `y` is ignored. `groups`, the query of each row, is ignored if the splitter has a `qid`. A
+        UserWarning lists columns of the splitter that a QueryRanker would use as features.
         """
         units, splitter = self._read_units(X, groups), self._make_splitter()
         inside = list_estimators(find_cross_validated(self))
@@ -214,7 +214,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
 
 def _parse_times(texts: np.ndarray, place: str) -> np.ndarray:
-    """Convert ISO 8601 text to times in UTC; reject other text, which may sort differently."""
+    """Convert ISO 8601 text to times in UTC; reject other text, which may not sort by time."""
     import pandas as pd
 
     texts = np.array([str(text) for text in texts], dtype=object)

@@ -483,6 +483,15 @@ def replace_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
 FIELDS = ("query_ids", "per_query", "undefined", "weights", "clusters", "judged", "unanswered")
 
 
+def refuse_clusters(evaluation: Evaluation, use: str) -> None:
+    """Raise a ValueError if an Evaluation has clusters, which `use` does not support."""
+    if evaluation.clusters is not None:
+        raise ValueError(
+            f"{use} does not support clusters: its intervals would be too narrow. Evaluate "
+            "without clusters, or use Evaluation.confidence_interval and compare."
+        )
+
+
 def take_queries(evaluation: AnyEvaluation, rows: np.ndarray | slice) -> AnyEvaluation:
     """Return an Evaluation of the queries at the given positions, which must be distinct."""
     fields: dict[str, Any] = {"n_duplicates": 0}

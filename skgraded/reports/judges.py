@@ -31,7 +31,7 @@ from skgraded.reports import pairing
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluating import evaluate_judgments
-from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.evaluation import Evaluation, refuse_clusters
 from skgraded.stats.corrections import CHECK_CORRECTION
 from skgraded.stats.intervals import CHECK_LEVEL, ConfidenceInterval, Rng, check_settings
 from skgraded.stats.judges import (
@@ -665,7 +665,7 @@ def _samples(
     """
     for name, evaluation in evaluations.items():
         check_kind(evaluation, Evaluation, name)
-        pairing.refuse_clusters(evaluation, "The combination of human and judge grades")
+        refuse_clusters(evaluation, "The combination of human and judge grades")
         if np.isnan(list(evaluation.per_query.values())).any():
             raise ValueError(f"{name} contains nan: use measures with undefined=0.0.")
         weights = evaluation.weights

@@ -203,15 +203,6 @@ def count_clusters(evaluation: Evaluation) -> dict[str, int] | None:
     }
 
 
-def refuse_clusters(evaluation: Evaluation, use: str) -> None:
-    """Raise a ValueError if an Evaluation has clusters, which `use` does not support."""
-    if evaluation.clusters is not None:
-        raise ValueError(
-            f"{use} does not support clusters: its intervals would be too narrow. Evaluate "
-            "without clusters, or use Evaluation.confidence_interval and compare."
-        )
-
-
 def warn_of_few_clusters(n_clusters: Iterable[int]) -> None:
     """Warn if there are too few clusters for reliable intervals and tests."""
     if (n := min(n_clusters)) < FEWEST_CLUSTERS:

@@ -18,8 +18,8 @@ from skgraded._input.segments import Segments, refuse_too_many
 from skgraded.measures import Measure
 from skgraded.reports.comparing import Settings, compare_parts
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluation import Evaluation, check_evaluations
-from skgraded.reports.pairing import Samples, pair_evaluations, refuse_clusters, refuse_unequal
+from skgraded.reports.evaluation import Evaluation, check_evaluations, refuse_clusters
+from skgraded.reports.pairing import Samples, pair_evaluations, refuse_unequal
 from skgraded.reports.report import (
     LEVEL,
     Report,

@@ -274,12 +274,6 @@ def _split_resamples(n: int, n_resamples: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + size, n_resamples)
 
 
-def _find_smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
-    if 2**n <= n_resamples:  # all flips are enumerated
-        return compute_p_of_identical(n), False
-    return 2 / (n_resamples + 1), True
-
-
 @_row_by_row
 def _t(differences: np.ndarray, cluster: np.ndarray | None) -> float:
     mean = differences.mean()
@@ -394,7 +388,11 @@ TESTS = {
     "randomization": PairedTest(
         "randomization test (sign flips)",
         _randomization,
-        _find_smallest_p_of_flips,
+        lambda n, n_resamples: (  # few flips are enumerated
+            (compute_p_of_identical(n), False)
+            if 2**n <= n_resamples
+            else (2 / (n_resamples + 1), True)
+        ),
         statistic=None,
         efficiency=1,
         accepts_clusters=True,

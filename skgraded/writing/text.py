@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from textwrap import shorten
 from typing import Any, NamedTuple
 
@@ -10,13 +11,15 @@ import numpy as np
 from skgraded._input.door import plain
 from skgraded._input.messages import choose_noun, counted, escape_unprintable
 
-NAME, TEXT = 48, 1000  # maximum number of characters in a name and in a note
+NAME = 48  # maximum number of characters in a name
 NOTED_SHARE = 0.1  # reports contain a note if a larger share of queries is undefined
 DIGITS = 4  # number of decimals in tables, sentences and pages
 MOST_NAMED = 3  # maximum number of systems in a list of names
 MOST_LEADS = 4  # maximum number of sentences in a verdict
 MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
 Row = dict[str, Any]  # a row of a comparison, keyed by column
+
+shorten_text = partial(shorten, width=1000, placeholder=" …")  # for notes
 
 
 class Bound(NamedTuple):
@@ -65,11 +68,6 @@ def shortened(name: object, width: int = NAME) -> str:
     if len(text) <= width:
         return text
     return f"{text[: width - width // 3 - 1]}…{text[-(width // 3) :]}"
-
-
-def shorten_text(text: str) -> str:
-    """Shorten a note to at most `TEXT` characters by replacing its end with "…"."""
-    return shorten(text, TEXT, placeholder=" …")
 
 
 def utf8(text: str) -> str:
