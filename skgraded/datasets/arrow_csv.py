@@ -19,7 +19,7 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 def open_table(
     file: IO[bytes], n_blank: int, separator: str, types: Mapping[str, Any]
 ) -> csv.CSVStreamingReader:
-    """Open a CSV file after `n_blank` blank lines as batches; a row may have `BLOCK` bytes."""
+    """Open a CSV file as a stream of batches, after `n_blank` blank lines."""
     return csv.open_csv(file, *_choose_options(n_blank, separator, types))
 
 
@@ -30,7 +30,7 @@ def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, An
 
 
 def _choose_options(n_blank: int, separator: str, types: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return options to read some columns, in which empty cells are null."""
+    """Return Arrow's options for reading some columns; empty cells become null."""
     return (
         csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
         csv.ParseOptions(delimiter=separator, newlines_in_values=True),
@@ -46,7 +46,7 @@ def _choose_options(n_blank: int, separator: str, types: Mapping[str, Any]) -> t
 def read_uniform_lines(
     text: bytes, names: Sequence[str], types: Mapping[str, Any], separator: str
 ) -> dict[str, Any]:
-    """Read columns without quotes; `names` contains the names of all columns."""
+    """Read columns of lines without quotes; `names` lists all columns of the lines."""
     reading = csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text))
     parsing = csv.ParseOptions(delimiter=separator, quote_char=False)
     converting = csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[])
@@ -57,7 +57,7 @@ def read_uniform_lines(
 
 @contextmanager
 def _open_bytes(data: bytes) -> Iterator[pa.BufferReader]:
-    """Open bytes as a file; raise Arrow's errors as a ValueError."""
+    """Open bytes as a file; convert Arrow's errors to a ValueError."""
     whole = pa.py_buffer(data)  # keep a reference: Arrow 14 may hang if its thread frees the buffer
     try:
         yield pa.BufferReader(whole)

@@ -1,4 +1,4 @@
-"""Conversion of qrels and runs to `Entries`: JSON, and the containers of several tools."""
+"""Conversion of JSON, and of containers from several tools, to the `Entries` of qrels and runs."""
 
 import json
 import re
@@ -38,7 +38,7 @@ from skgraded.datasets.text_files import parse_cell
 
 DOCUMENT_TYPES = (Mapping, list, tuple, np.ndarray, set, frozenset)  # for the documents of a query
 RANK = "rank"  # the rank column of a run, which is compared with its scores
-FEW = 30  # maximum number of columns that are checked for dicts in their cells
+FEW = 30  # a mapping with more keys, whose values are dicts, is not a table
 EXACT = 2**53  # float64 represents all integers up to this value
 RATINGS = ("ratings", "judgmentratings")  # keys of the judged documents of a query
 REQUESTS = ("requests", "judgmentratings")  # keys of a list of judged queries
@@ -46,7 +46,7 @@ META = "mteb_model_meta"  # a key of MTEB's predictions, {META: …, subset: {sp
 
 
 class Container(NamedTuple):
-    """A kind of container: name in messages, test, conversion and sides."""
+    """A container type: its name in messages, a test, a conversion, and the sides it is for."""
 
     name: str
     accepts: Callable[[Any, str], bool]
@@ -57,7 +57,7 @@ class Container(NamedTuple):
 def read_entries(
     source: Any, side: str, name: str | None = None, allow_empty: bool = False
 ) -> Entries:
-    """Convert qrels or a run to Entries called `name`; errors contain `side` ("qrels" or "run").
+    """Convert and check qrels or a run; `side` is "qrels" or "run". Messages contain `name`.
 
     Negative grades are kept, with a warning.
     """
@@ -164,7 +164,7 @@ def convert_columns(
     lines: np.ndarray | None = None,
     form: str | None = None,
 ) -> Entries:
-    """Convert the columns with the queries, the documents, and the grades or scores to Entries.
+    """Convert three columns (queries, documents, and grades or scores) to Entries.
 
     `form` is the form of their names in messages.
     """
@@ -177,7 +177,7 @@ def convert_columns(
         table[names[2]], side, name=number, n=n, expected=query, row_name=name_rows(lines)
     )
     documents = table[names[1]]
-    if np.isnan(numbers).any():  # rows without a grade, which are dropped, may lack a document
+    if np.isnan(numbers).any():  # rows without a grade are dropped, so they may lack a document
         pairs = zip(_as_list(documents), np.isnan(numbers).tolist(), strict=True)
         documents = ["?" if is_dropped and is_empty(text) else text for text, is_dropped in pairs]
     documents = _read_documents(documents, document, n, query)
@@ -191,7 +191,7 @@ def convert_columns(
 
 
 def _convert_matrix(source: Any, side: str, _: object) -> Entries:
-    """Convert a sparse matrix with the ids of its rows and columns; its cells are the grades."""
+    """Convert a tuple (sparse matrix of grades, query ids, document ids) to Entries."""
     matrix, *ids_of_axes = source
     cells = matrix.tocsr().tocoo()
     table: dict[str, Any] = {"grade": cells.data}
@@ -321,7 +321,7 @@ def _split_dicts(items: Sequence[Mapping[Any, Any]], side: str) -> tuple[list[An
     return [item.get(name) for item in items], [item.get(number) for item in items]
 
 
-# The documents of one query; `convert` returns their ids, and their grades or scores.
+# Containers of one query's documents; `convert` returns the ids, and the grades or scores.
 DOCUMENTS = [
     Container(
         "a dict",
@@ -356,7 +356,7 @@ DOCUMENTS = [
 
 
 def is_run(value: Any) -> bool:
-    """Return whether a value in a mapping of runs is a run, and not the documents of a query."""
+    """Return whether a value of a mapping is a run rather than the documents of a query."""
     if _has_items(value) and not hasattr(value, "columns"):
         parts = dict(value.items())
         has_documents = all(
@@ -389,7 +389,7 @@ def _find_key(names: Iterable[Any], known: Sequence[str]) -> Any:
 
 
 def _list_requests(source: Any) -> Any:
-    """Return a list of judged queries from a list, or from a dict that contains it; else []."""
+    """Return the list of judged queries in a list or dict, or [] if there is none."""
     if isinstance(source, Mapping) and len(source) < 10:
         source = source.get(_find_key(source, REQUESTS))
     is_list = _are_dicts(source) and len(source) > 0
@@ -397,7 +397,7 @@ def _list_requests(source: Any) -> Any:
 
 
 def _convert_requests(source: Any, side: str, _: object) -> Entries:
-    """Convert judged queries of Elasticsearch and OpenSearch, dicts with an id and ratings."""
+    """Convert judged queries from Elasticsearch or OpenSearch: dicts with an id and ratings."""
     queries = []
     for request in _list_requests(source):
         name = "id" if "id" in request else choose_columns(list(request), side, ["query"])[0]
@@ -405,7 +405,7 @@ def _convert_requests(source: Any, side: str, _: object) -> Entries:
     return _convert_queries(queries, side)
 
 
-# Whole qrels and runs; `convert` returns Entries.
+# Containers of entire qrels or runs; `convert` returns Entries.
 CONTAINERS = [
     Container(
         "judged queries such as [{'id': q, 'ratings': […]}]",
@@ -444,12 +444,12 @@ def read_json(data: bytes, path: str, side: str, split: str | None) -> Entries:
         return replace(convert(content, side, lines), source=path)
     except TypeError as error:
         raise ValueError(f"{path}: {error}") from None
-    except ValueError as error:  # JSON and UTF-8 errors state the position
+    except ValueError as error:  # JSON and UTF-8 errors contain the position
         raise add_place(error, path) from None
 
 
 def _parse_content(text: str) -> tuple[Any, np.ndarray | None]:
-    """Return the value in a JSON file, or a list of the values of JSON Lines and their lines."""
+    """Return the value in a JSON file or, for JSON Lines, the values and their line numbers."""
     decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
     values, lines, line, end = [], [], 1, 0
     while found := re.compile(r"\S").search(text, end):
@@ -474,7 +474,7 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _select_split(content: Mapping[str, Any], split: str | None) -> Any:
-    """Return the predictions of a subset and split in the predictions of MTEB."""
+    """Return the predictions for one subset and split from a file of MTEB."""
     parts = {
         f"{subset}/{name}": predictions
         for subset, splits in content.items()

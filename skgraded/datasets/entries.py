@@ -54,7 +54,7 @@ class Entries:
         return entries
 
     def drop_missing_grades(self) -> Self:
-        """Drop judgments without a grade, with a warning; at least one grade must be left."""
+        """Drop judgments without a grade, and warn; raise an error if no grade is left."""
         is_missing = np.isnan(self.numbers)
         if not is_missing.any():
             return self
@@ -71,7 +71,7 @@ class Entries:
         return replace(entries, query_codes=codes, query_ids=self.query_ids[used])
 
     def refuse_missing_scores(self) -> Self:
-        """Raise an error for the first document of a run without a score."""
+        """Raise an error that names the first document in a run that has no score."""
         is_missing = np.isnan(self.numbers)
         if is_missing.any():
             row = int(is_missing.argmax())
@@ -83,7 +83,7 @@ class Entries:
         return self
 
     def drop_repeats(self) -> Self:
-        """Drop repeated judgments; raise an error if a document of a query has different grades."""
+        """Drop repeated judgments; raise an error if a document has two grades for a query."""
         rows, firsts = self.find_repeats()
         other = np.flatnonzero(self.numbers[rows] != self.numbers[firsts])
         if len(other):
@@ -176,7 +176,7 @@ class Entries:
 
 
 def name_rows(lines: np.ndarray | None) -> Callable[[int], str]:
-    """Return a function that names rows in errors: by their lines or, if unknown, from row 0."""
+    """Return a function that names a row by its line or, if `lines` is None, by its position."""
     return "row {}".format if lines is None else lambda row: f"line {lines[row]}"
 
 
@@ -194,7 +194,7 @@ def number_values(values: np.ndarray) -> tuple[np.ndarray, Any]:
 
 
 def make_finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.ndarray]:
-    """Return a function that maps values to their positions in `known` (distinct), or to -1."""
+    """Return a function that finds the positions of values in `known`; -1 for unknown values."""
     if len(known) > FEW:
         import pandas as pd
 
@@ -230,7 +230,7 @@ def find_repeated_documents(query_codes: np.ndarray, document: Any) -> np.ndarra
 
 
 def find_repeated_keys(keys: np.ndarray) -> np.ndarray:
-    """Return the rows that repeat the key of an earlier row, and the rows that they repeat."""
+    """Return the rows whose key occurred before, and the first row with each of these keys."""
     ordered = np.sort(keys)
     if not (ordered[1:] == ordered[:-1]).any():  # much faster than np.unique
         return np.empty((2, 0), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Synthetic rankings, and sessions of users who examine rankings and click documents."""
+"""Synthetic rankings and simulated click sessions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000  # maximum number of rows per query in LightGBM's lambdarank
 IRRELEVANT = 0.6  # fraction of the rows that have grade 0
-# Standard deviations of two parts of the relevance; the third part, the signal, has about 1.2.
+# Standard deviations; for comparison, the standard deviation of the signal is about 1.2.
 QUERY_EFFECT, NOISE = 1.0, 2.0
 
 
@@ -194,7 +194,7 @@ def make_clicks(
 
     - ``"position"``: with the probability θ_k γ,
     - ``"trust"``: with the probability θ_k (ε⁺ γ + ε⁻ (1 − γ)), where ε⁺ = 1 − .1 (k − 1) / K, and
-      ε⁻ = .3 / k is the probability to click an unattractive document because of its rank [1]_.
+      ε⁻ = .3 / k is the probability of clicking an unattractive document because of its rank [1]_.
 
     Parameters
     ----------

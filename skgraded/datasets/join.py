@@ -227,7 +227,7 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
 
 
 def check_join_options(missing: str, unjudged: str, ties: str | None, identical_ids: str) -> None:
-    """Raise a ValueError unless the options that `join_run` and `evaluate_runs` share are valid."""
+    """Check the options that `join_run` and `evaluate_runs` share."""
     _CHECKS["missing"](missing)
     _CHECKS["unjudged"](unjudged)
     _CHECKS["identical_ids"](identical_ids)
@@ -254,8 +254,8 @@ def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
 
 
 def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
-    """Raise an error if no query is common, or if no document is common and id types differ."""
-    # After a join without matches, a document may still be shared with another query.
+    """Raise an error if two sources share no query, or no document because id types differ."""
+    # After a join without matches, a document may still occur in a different query.
     document = "document of the same query" if is_joined else "document"
     for noun, ids, known in (
         ("query", rows.query_ids, first.query_ids),
@@ -274,7 +274,7 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
 
 
 def _warn_of_disjoint(rows: Entries, judgments: Entries) -> None:
-    """Warn if no retrieved document is judged, with an id from each side; empty runs are valid."""
+    """Warn that no retrieved document is judged, unless the run is empty."""
     codes = make_finder(judgments.query_ids)(rows.query_ids)[rows.query_codes]
     if codes.max(initial=-1) < 0 or not len(judgments.numbers):
         return
@@ -370,7 +370,7 @@ class JudgmentIndex:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return masks of the rows of the run that are kept, and of the judgments that are added.
 
-        Condensed lists have no unjudged documents, but they keep queries without any grade ≥ 0.
+        Condensed lists contain no unjudged documents, but keep queries that have no grade ≥ 0.
         """
         added = np.ones(len(self._grade), dtype=bool)
         is_kept = query >= 0
@@ -429,7 +429,7 @@ class JudgmentIndex:
 
     @cached_property
     def _index(self) -> tuple[Any, Callable[[Any], np.ndarray]]:
-        """Distinct documents, and a finder of pairs of query and document codes."""
+        """The distinct documents, and a function that finds pairs of query and document codes."""
         codes, documents = number_values(self.judgments.document)
         return documents, make_finder(self._query.astype(np.intp) * len(documents) + codes, np.intp)
 
@@ -444,7 +444,7 @@ class JudgmentIndex:
 
 
 def _list_ids(document: Any, order: np.ndarray | None) -> list[Any]:
-    """Return the document ids of all rows in an order as a list."""
+    """Return the document ids as a list, in the given order of rows."""
     ids = np.asarray(document, dtype=object)
     return (ids if order is None else ids[order]).tolist()
 

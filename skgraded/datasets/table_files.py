@@ -1,4 +1,4 @@
-"""Reader for CSV, TSV and Parquet tables: named columns, or the columns of qrels and runs."""
+"""Reader for CSV, TSV and Parquet files: named columns, or the columns of qrels and runs."""
 
 import csv
 import io
@@ -47,9 +47,9 @@ def read_columns(
     advice: str = "",
     allow_unjudged: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Read named columns of a CSV or Parquet file and check them; ids are unchanged.
+    """Read and check named columns of a CSV or Parquet file; ids are returned unchanged.
 
-    Errors name the line or the row, and errors about missing columns end with `advice`.
+    Error messages contain the line or row; messages about missing columns end with `advice`.
     """
     path = check_path(source)
     texts, numbers = [query, *filter(None, [document])], [grade, *scores]
@@ -108,7 +108,7 @@ def _read_file(
     numbers: Sequence[str],
     advice: str,
 ) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Read columns of text and of numbers; also return the line of each row, if known."""
+    """Read text columns and numeric columns; also return the line of each row, if known."""
     names = [*texts, *numbers]
     if not hasattr(source, "read") and os.path.isfile(source):
         with open(source, "rb") as file:
@@ -166,9 +166,9 @@ def _read_csv(
     numbers: Sequence[str],
     may_end_early: bool = False,
 ) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Read columns of text and of numbers below `n_before` lines; empty numbers become NaN.
+    """Read text columns and numeric columns after `n_before` lines; empty numbers become NaN.
 
-    If `may_end_early`, a row may contain the first cell only.
+    If `may_end_early`, a row may contain only its first cell.
     """
     if is_installed("pyarrow") and b"\0" not in data:
         with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
@@ -223,7 +223,7 @@ def _read_csv(
 def _read_with_arrow(
     data: bytes, n_before: int, separator: str, texts: Sequence[str], numbers: Sequence[str]
 ) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Read the columns with Arrow; raise a ValueError if Python must read or refuse the file."""
+    """Read the columns with Arrow; raise a ValueError if Arrow cannot read the file."""
     from skgraded.datasets.arrow_csv import INTEGERS, NUMBERS, TEXTS, join_texts, read_table
 
     types = dict.fromkeys(texts, TEXTS) | dict.fromkeys(numbers, NUMBERS)
@@ -243,5 +243,5 @@ def _read_with_arrow(
 
 
 def may_be_rounded(numbers: np.ndarray) -> bool:
-    """Return whether float64 numbers from text are so large that whole numbers are rounded."""
+    """Return whether any float64 number is so large that it may be a rounded integer."""
     return bool((np.isfinite(numbers) & (np.abs(numbers) >= 2.0**53)).any())

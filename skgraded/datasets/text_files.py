@@ -1,4 +1,4 @@
-"""Code shared by all file readers: decompression, blocks of lines, and errors with line numbers."""
+"""Functions shared by all file readers: decompression, blocks of lines, and errors with lines."""
 
 import bz2
 import gzip
@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 File: TypeAlias = str | os.PathLike[str] | IO[bytes]  # a path, or an open file in binary mode
 
 BLOCK = 1 << 22  # bytes parsed at a time
-MOST_LINE = 1 << 24  # maximum size in bytes of a line, because compressed data may be endless
+MOST_LINE = 1 << 24  # maximum line size in bytes, because compressed data may be endless
 BOM = b"\xef\xbb\xbf"
 PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
@@ -30,7 +30,7 @@ PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is not a comment
 LONG_WORD = re.compile(r"(\S{100})\S+")  # shortened in messages, like the quoted line
-JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # an id in a line of text may begin with a brace
+JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # not only a brace, with which an id may begin
 
 
 def check_path(path: object, name: str = "path") -> str:
@@ -44,7 +44,7 @@ def check_path(path: object, name: str = "path") -> str:
 
 @contextmanager
 def open_unpacked(path: File, look: int | None = None) -> Iterator[Any]:
-    """Yield the decompressed file, which allows peeking at `look` bytes."""
+    """Yield the decompressed file; its method `peek` can return `look` bytes."""
     is_open = hasattr(path, "read")
     raw: Any = path if is_open else open(cast("str", path), "rb")
     is_enough = hasattr(raw, "peek") and look is None
@@ -61,7 +61,7 @@ def open_unpacked(path: File, look: int | None = None) -> Iterator[Any]:
 
 
 class _Unpacking(io.RawIOBase):
-    """Reader for compressed files that raises one error for all kinds of corrupt data."""
+    """Reader for compressed files that raises the same error for all kinds of corrupt data."""
 
     def __init__(self, file: Any, path: str) -> None:
         self._file, self.name = file, path
@@ -80,9 +80,9 @@ class _Unpacking(io.RawIOBase):
 
 
 def read_blocks(source: File, path: str) -> Generator[tuple[int, bytes], None, None]:
-    """Yield the number of the first line (from 1) and the bytes of each block of complete lines.
+    """Yield blocks of complete lines: the number of the first line (from 1), and the bytes.
 
-    A JSON file is one block, because all of its content may be in one line.
+    A JSON file is returned as one block, because it may consist of a single line.
     """
     first = 1
     with open_unpacked(source) as file:
@@ -104,8 +104,8 @@ def find_data(
 ) -> tuple[int, bytes, bool, Iterator[tuple[int, bytes]]]:
     """Find the first line that is neither blank nor a comment.
 
-    Return the number of preceding lines, this line, whether JSON starts in it, and an iterator
-    over all blocks.
+    Return the number of preceding lines, the line itself, whether it begins with JSON, and an
+    iterator over all blocks.
     """
     seen = []
     for first, text in parts:
@@ -129,7 +129,7 @@ def parse_blocks(
 ) -> Iterator[Any]:
     """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
 
-    If `parse` raises a ValueError, each line is parsed alone, and an error names the line.
+    If `parse` raises a ValueError, the lines are parsed one by one to find the line at fault.
     """
     for first, text in parts:
         try:
@@ -144,7 +144,7 @@ def parse_blocks(
 def parse_rows(
     rows: Iterable[tuple[int, Any]], path: str, parse_row: Callable[[Any], Any]
 ) -> Iterator[tuple[int, Any]]:
-    """Yield pairs (line number, parsed row) without None; errors name the file and the line."""
+    """Yield pairs (line number, parsed row), except None; error messages contain file and line."""
     for number, row in rows:
         try:
             parsed_row = parse_row(row)

@@ -1,4 +1,4 @@
-"""Readers for relevance judgments (qrels) and runs in files; lines of TREC and MS MARCO."""
+"""Readers for files of relevance judgments (qrels) and runs, such as those of TREC and MS MARCO."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Form(NamedTuple):
-    """Columns of a file type; columns in `few` have few distinct strings and are read as codes."""
+    """The columns of a file type; columns in `few` contain few values and are read as codes."""
 
     kind: str
     columns: tuple[str, ...]
@@ -53,7 +53,7 @@ RUN = Form(
     "document rank score), a table with tabs or commas below a header such as query,docid,score, "
     "JSON ({query: {document: score}}), or JSON Lines.",
 )
-# The rank column is read only if the first lines do not show that it agrees with the scores.
+# The rank column is not read if the first lines show that it agrees with the scores.
 RANKED = RUN._replace(few=(*RUN.few, "rank"))  # a rank that is not a number is ignored
 FOUR = Form(
     "a run with four columns",
@@ -62,7 +62,7 @@ FOUR = Form(
     advice=" The columns must be query document rank score; qrels (query iteration document grade) "
     "are not a run.",
 )
-THREE = {  # keyed by the content of the third column; None means that it is not known yet
+THREE = {  # keyed by the content of the third column; None if the content is still unknown
     "rank": Form(
         "a run with three columns",
         ("query", "document", "rank"),
@@ -77,7 +77,7 @@ THREE = {  # keyed by the content of the third column; None means that it is not
         ("query", "rank or score"),
     ),
 }
-# Rules for numbers in some columns; numbers in all other columns must not be NaN.
+# Rules for the numbers in a column; in columns without a rule, numbers must not be NaN.
 RULES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     "grade": ("a finite number", np.isfinite),
     "rank": (
@@ -86,13 +86,13 @@ RULES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     ),
 }
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
-# File extensions that names of runs do not include, for formats and for compression
+# File extensions to remove from the names of runs
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|jsonl?|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 WHOLE = re.compile(rb"[+-]?\d+")
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
-    r"""Read relevance judgments (qrels) of TREC, BEIR, MS MARCO or Quepid.
+    r"""Read relevance judgments (qrels) in the formats of TREC, BEIR, MS MARCO or Quepid.
 
     The content determines the format:
 
@@ -235,7 +235,7 @@ def read_run_table(
 def find_tag(source: Any) -> str | None:
     """Return the tag in the first lines of a TREC run, or None if there is no single tag.
 
-    An open file, such as standard input, remains at its position.
+    The position of an open file, such as standard input, does not change.
     """
     if hasattr(source, "peek"):
         source = io.BytesIO(source.peek())
@@ -259,9 +259,9 @@ def find_tag(source: Any) -> str | None:
 def choose_run_names(
     paths: Sequence[str], open_source: Callable[[str], Any] = str
 ) -> dict[str, str]:
-    """Map the path of each run to a name: its tag if no other run has it, or else its file's stem.
+    """Map the path of each run to a name: its tag if it is unique, or else the stem of its file.
 
-    If these names are not unique, the names are the file names or, if necessary, the paths.
+    If these names are not unique, file names or, if necessary, paths are used instead.
     `open_source` returns a path or an open file.
     """
     tags = [find_tag(open_source(path)) for path in paths]
@@ -320,7 +320,7 @@ def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: boo
     if not blocks:
         raise ValueError(f"{name}: the file is empty or contains no line with data.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
-    del blocks  # each column of the blocks is freed as soon as it is concatenated
+    del blocks  # so that each column can be freed as soon as it is concatenated
     query_ids, query_codes = _join_codes(columns.pop("query"))
     names, name_codes = _join_codes(columns.pop("name")) if "name" in columns else (None, None)
     join_texts: Any = np.concatenate
@@ -358,7 +358,7 @@ def _choose_form(line: bytes, third: str | None) -> Form:
     words, cells = line.split(), [cell.strip() for cell in line.split(b"\t")]
     has_tabs = len(cells) == 6
     if len(cells) in (3, 4) and all(cells):
-        # A line of TREC may contain some tabs. Ids in columns between tabs may contain spaces.
+        # TREC lines may contain some tabs. If tabs separate columns, ids may contain spaces.
         is_trec = len(words) > 5 and text_files.parse_number(words[4]) is not None
         has_score = text_files.parse_number(cells[-1]) is not None
         has_tabs = not is_trec or has_score and (len(cells) == 3 or bool(WHOLE.fullmatch(cells[2])))
@@ -381,7 +381,7 @@ def _convert_ranks(entries: Entries) -> Entries:
         is_wrong = (np.bincount(places) > 1)[places]
     if is_wrong.any():
         row = int(np.argmax(is_wrong))
-        entries.refuse_repeats()  # a line that is in the file twice also repeats a rank
+        entries.refuse_repeats()  # if a line occurs twice, its rank is repeated too
         raise ValueError(
             f"{entries.source}: {entries.place(row)}: the third column contains integers that are "
             f"not the ranks 1 to {sizes[codes[row]]} of query {entries.query(row)!r:.100}, such as "
@@ -395,7 +395,7 @@ def _convert_ranks(entries: Entries) -> Entries:
 def _join_codes(
     blocks: Iterable[tuple[np.ndarray, Sequence[Any]]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct strings of a column, in order of appearance, and the code of each row."""
+    """Return the distinct strings of a column in order of appearance, and the code of each row."""
     known: dict[Any, int] = {}
     codes = []
     for rows, texts in blocks:
@@ -405,7 +405,7 @@ def _join_codes(
 
 
 def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Convert lines to columns; None if they contain no data. A wrong line raises a ValueError."""
+    """Convert lines to columns, or return None if they contain no data; refuse invalid lines."""
     text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
     text += b"" if text.endswith(b"\n") else b"\n"
     is_tidy = _is_tidy(text)

@@ -1,4 +1,4 @@
-"""Evaluation of large tables, with one module per engine."""
+"""Evaluation of large tables; each engine is one module."""
 
 from skgraded.large.batches import evaluate_batches
 

@@ -138,9 +138,9 @@ def evaluate_batches(
         check_writable(per_query)
     named, n_rows = name_batches(batches, job, ROWS)
     with (
-        closing(named),  # after an error, closes files and streams at once
+        closing(named),  # closes files and streams immediately after an error
         show_progress(progress, n_rows, unit=" rows", unit_scale=True) as show,
-        # The file is created on disk when something is first written to it.
+        # The file is only created on disk when data are first written to it.
         tempfile.SpooledTemporaryFile(1, prefix="skgraded-") as file,
         open_values(per_query, job) as write,
     ):

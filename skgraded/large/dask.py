@@ -22,9 +22,9 @@ with needs("skgraded.dask", "dask", "pyarrow", extra="dask"):
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
-# A shuffle of n partitions has n² tasks, so many small partitions are combined into groups.
+# A shuffle of n partitions has n² tasks, so small partitions are combined if they are many.
 MANY_PARTITIONS = 100
-N_SAMPLED = 8  # number of partitions whose rows are counted
+N_SAMPLED = 8  # number of partitions whose rows are counted, as a sample
 ROWS_PER_GROUP = 2**18
 PARTITIONS_PER_GROUP = 32  # number of partitions in a group of per-query values
 MERGE_SIZE = 16  # number of Summaries that are merged by each task

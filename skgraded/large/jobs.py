@@ -1,4 +1,4 @@
-"""Settings of an evaluation of a large table, which all engines share."""
+"""Settings for evaluating a large table, shared by all engines."""
 
 import pickle
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Job:
 
     @cached_property
     def is_single(self) -> bool:
-        """Whether a single system is evaluated; a list must contain several names."""
+        """Whether a single system is evaluated."""
         return len(self.y_score) == 1
 
     @cached_property
@@ -58,7 +58,7 @@ class Job:
     @cached_property
     def columns(self) -> dict[str, str]:
         """The arguments, keyed by the names of their columns."""
-        # Error messages list the columns in the order of the keys.
+        # Error messages list the columns in this order.
         names = dict.fromkeys([self.y_true, *self.y_score], "")
         return names | {name: argument for argument, name in self.arguments}
 
@@ -70,7 +70,7 @@ class Job:
 
     @property
     def ids(self) -> list[str]:
-        """The names of the columns with ids, which are text in CSV files."""
+        """The names of the id columns, which are read as text from CSV files."""
         return [name for argument, name in self.arguments if argument in ("qid", "by", "document")]
 
 
@@ -108,7 +108,7 @@ def check_job(
 
 
 def check_segment_names(job: Job) -> None:
-    """Raise a ValueError if a table cannot have columns with the names in `by`."""
+    """Raise a ValueError if names in `by` cannot be column names of the result."""
     names = job.segment_columns
     is_taken = not {*OTHER_COLUMNS, *job.value_columns}.isdisjoint(names)
     if is_taken or len(set(names)) < len(names) or job.by == []:
@@ -119,7 +119,7 @@ def check_segment_names(job: Job) -> None:
 
 
 def check_for_workers(job: Job) -> None:
-    """Reject measures that cannot be sent to workers, or that depend on the order of rows."""
+    """Reject measures that cannot be sent to workers or depend on the order of rows."""
     pickle.dumps(job)  # raises an error if a measure contains a lambda
     for measure in job.measures if job.partitioning != "whole" else ():
         if vars(measure).get("ties") == "ordinal":

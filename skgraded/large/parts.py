@@ -41,10 +41,10 @@ from skgraded.reports.evaluating import evaluate_judgments, find_constants, keep
 from skgraded.reports.evaluation import Evaluation, replace_fields, take_queries
 from skgraded.reports.summary import Summaries, Summary, add_label, merge_in_order
 
-# Columns of validated tables and of Measured; each column of segments is called "by 'name'".
+# Columns of validated tables and of Measured; segment columns are called "by 'name'".
 GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "qid", "weight", "document", "score"
 SEGMENT, PLACE, N_DROPPED = "by {!r}", "place", "n_dropped"
-ID = re.compile("qid|document|by ")  # id columns, whose types must not differ between parts
+ID = re.compile("qid|document|by ")  # id columns; their types must not differ between parts
 
 FOR_MISSING = {  # advice on missing values, keyed by argument
     "qid": "fill in the missing ids",
@@ -60,7 +60,7 @@ class Measured(NamedTuple):
     """Per-query values of a part."""
 
     evaluations: dict[str, Evaluation]  # keyed by system
-    columns: dict[str, np.ndarray]  # part, segment and number of dropped duplicates of each query
+    columns: dict[str, np.ndarray]  # part, segment and number of dropped duplicates for each query
     types: dict[str, str]  # types of the ids and segments, keyed by column
 
     @property
@@ -106,7 +106,7 @@ def group_by_size(
 
 @contextmanager
 def place_part_errors(place: str) -> Iterator[None]:
-    """Add the name of the part to error messages, also to messages of table libraries."""
+    """Add the name of the part to error messages, including those of table libraries."""
     try:
         with convert_library_errors("the table"):
             yield
@@ -187,7 +187,7 @@ def join_rows(tables: list[pa.Table]) -> pa.Table:
 
 
 def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
-    """Convert columns of different types to types that Arrow joins without loss, if possible."""
+    """If possible, convert columns of different types to types that Arrow joins without loss."""
     if name == GRADE:
         return [[read_grades(column.to_numpy(), name)[0]] for column in columns]
     if name.startswith(SCORE):  # Arrow would convert integers to float64
@@ -208,7 +208,7 @@ def list_id_types(table: pa.Table) -> dict[str, str]:
 
 
 def _refuse_other_types(types: Iterable[dict[str, str]]) -> None:
-    """Raise a TypeError if types of ids differ, because 1 and "1" would be two queries."""
+    """Raise a TypeError if id types differ, because 1 and "1" would be different queries."""
     known = list(types)
     for name in known[0]:
         names = sorted({of_part[name] for of_part in known})
@@ -228,11 +228,11 @@ def evaluate_parts(
     n_rows: int = 0,
     show: Advance = show_nothing,
 ) -> Iterator[Item]:
-    """Validate pairs (name, part), evaluate queries, and yield their values and the other rows.
+    """Validate pairs (name, part), evaluate queries, and yield their values and the remaining rows.
 
-    The rows belong to queries that may continue in other parts: for "shuffle", all queries; for
-    "clustered", the first and the last query of a part, after small parts are combined up to
-    `n_rows` rows. `show` receives numbers of rows.
+    The remaining rows belong to queries that may continue in other parts: for "shuffle", all
+    queries; for "clustered", the first and the last query of a part, after small parts are combined
+    up to `n_rows` rows. `show` receives numbers of rows.
     """
     checked = (
         (place, table)
@@ -333,7 +333,7 @@ def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np
 
 
 def evaluate_items(items: list[Item], job: Job) -> Measured:
-    """Evaluate the rows and concatenate the values that `evaluate_parts` yielded for some queries.
+    """Evaluate the rows yielded by `evaluate_parts` for some queries, and concatenate all values.
 
     `items` must contain all rows and values of these queries. A ValueError names a query if its
     rows were evaluated in two parts.
@@ -372,7 +372,7 @@ def join_measured(parts: list[Measured]) -> Measured:
 
 
 def tabulate_measured(measured: Measured, job: Job, ids: pa.Array | None = None) -> pa.Table:
-    """Return one row per system and query, in a table whose query ids may be passed as `ids`."""
+    """Return a table with one row per system and query; `ids` may replace the query ids."""
     columns = {"query_id": pa.array(measured.query_ids) if ids is None else ids}
     for name in job.segment_columns:
         columns[name] = pa.array(measured.columns[SEGMENT.format(name)])
@@ -425,7 +425,7 @@ def _summarize(measured: Measured, job: Job) -> Merged:
 
 
 def merge_sums(sums: Iterable[Merged | None]) -> Merged | None:
-    """Merge the results of `summarize_measured` for disjoint queries; return None if all are None."""
+    """Merge results of `summarize_measured` for disjoint queries; return None if all are None."""
     known = (report for report in sums if report is not None)
     first = next(known, None)
     return None if first is None else merge_in_order(chain([first], known))

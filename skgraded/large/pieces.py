@@ -1,4 +1,4 @@
-"""Pieces of whole queries, which engines and temporary files transport as bytes."""
+"""Pieces of whole queries, which are passed on as bytes by engines and temporary files."""
 
 import os
 import pickle
@@ -37,7 +37,7 @@ MIN_ROWS_PER_WRITE = 2**14  # minimum average number of rows per piece in each w
 
 
 def split_items(items: list[Item], n: int) -> Iterator[tuple[int, Any]]:
-    """Split rows and values by query into n pieces; yield each nonempty piece and its index."""
+    """Split rows and values into n pieces of whole queries; yield (index, piece) if nonempty."""
     tables = [item for item in items if not isinstance(item, Measured)]
     measured = [item for item in items if isinstance(item, Measured)]
     for item in [join_rows(tables), *measured] if tables else measured:
@@ -70,7 +70,7 @@ def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> pa.Table:
 def _write_piece(
     file: IO[bytes] | pa.BufferOutputStream, item: pa.RecordBatch | Measured | Exception
 ) -> None:
-    """Write rows, values or an error to a file: rows in Arrow's format, all others as a pickle."""
+    """Write rows in Arrow's format, or pickle values or an error, to a file."""
     if isinstance(item, pa.RecordBatch):
         with pa.ipc.new_stream(file, item.schema) as writer:
             writer.write_batch(item)
@@ -128,7 +128,7 @@ def open_values(
 def regroup_items(
     items: Iterable[Item], file: IO[bytes], job: Job, n_rows: int | None
 ) -> Iterator[list[Item]]:
-    """Yield the rows and values of whole queries, which are written to a file if they are many."""
+    """Yield rows and values by whole queries; large amounts are first written to the file."""
     n, limit = N_PIECES_OF_QUERIES, MAX_QUERIES_IN_MEMORY
     if job.partitioning == "shuffle":
         n, limit = N_PIECES, MAX_ROWS_IN_MEMORY
@@ -142,7 +142,7 @@ def regroup_items(
             yield group  # the group contains all items
             return
         _write_group(group, file, blocks)
-        del group  # frees its memory before the next group is read
+        del group  # free its memory before the next group is read
     for of_piece in filter(None, blocks):
         yield [_read_block(file, *block) for block in of_piece]
 

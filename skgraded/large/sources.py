@@ -1,4 +1,4 @@
-"""Sources of the batches of a large table: files, tables, and streams that yield batches."""
+"""Sources of batches for large tables: files, tables and streams."""
 
 import glob
 import os
@@ -31,7 +31,7 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing value
 def name_batches(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]:
     """Return (name, batch) pairs and the total number of rows (None if unknown).
 
-    Batches from files and single tables have at most `n_rows` rows, except for "whole".
+    Batches from files and single tables have at most `n_rows` rows, unless they must be whole.
     """
     listed = source if isinstance(source, (list, tuple)) else [source]
     if listed and all(isinstance(path, (str, os.PathLike)) for path in listed):
@@ -99,7 +99,7 @@ def _open_stream(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
 
 
 def _read_stream(source: Any) -> Iterator[Any]:
-    """Yield the batches of a pyarrow Scanner or an object that supports Arrow's C stream."""
+    """Yield the batches of a pyarrow Scanner or of an object that supports Arrow's C stream."""
     if hasattr(source, "to_reader"):
         source = source.to_reader()
     if not isinstance(source, pa.RecordBatchReader):
@@ -112,7 +112,7 @@ def _read_stream(source: Any) -> Iterator[Any]:
 
 
 def find_files(*paths: str | os.PathLike[str]) -> list[str]:
-    """Return the files of paths, folders and patterns; raise a ValueError if a file occurs twice.
+    """Return the files for paths, folders and patterns; raise a ValueError if a file occurs twice.
 
     The files of each path are sorted by name in natural order.
     """
@@ -123,7 +123,7 @@ def find_files(*paths: str | os.PathLike[str]) -> list[str]:
         names = {file for name in matched for file in _list_tables(name)}
         if not names:
             raise FileNotFoundError(2, "no Parquet or CSV file found", path)
-        # With leading zeros, numbers are in natural order.
+        # With leading zeros, numbers sort in natural order.
         for name in sorted(names, key=lambda name: re.sub(r"\d+", lambda n: n[0].zfill(20), name)):
             real = os.path.realpath(name)
             if real in files:
@@ -136,9 +136,9 @@ def find_files(*paths: str | os.PathLike[str]) -> list[str]:
 
 
 def _list_tables(path: str) -> list[str]:
-    """Return a file, the Parquet files in a folder or, if there are none, the CSV files in it.
+    """Return a file or, for a folder, its Parquet files or, if there are none, its CSV files.
 
-    Raise a ValueError if the folder contains other files, except hidden files.
+    Raise a ValueError if the folder contains any other file that is not hidden.
     """
     if not os.path.isdir(path):
         return [path]
@@ -149,9 +149,9 @@ def _list_tables(path: str) -> list[str]:
     tables = [*filter(PARQUET.search, files)] or [*filter(CSV.search, files)]
     if len(tables) < len(files):
         raise ValueError(
-            f"The folder {path} must contain either Parquet files (.parquet, .pq) or CSV files "
+            f"The folder {path} must contain only Parquet files (.parquet, .pq) or only CSV files "
             f"(.csv, .tsv), but it contains {min(set(files) - set(tables))}: move this file, or "
-            "pass a pattern of the files to read."
+            "pass a glob pattern that matches the files to read."
         )
     return tables
 
@@ -168,7 +168,7 @@ def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
 
 
 def _require_columns(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
-    """Return the required columns that a file contains; other columns must be in folder names."""
+    """Return the required columns in a file; the remaining ones must be in folder names."""
     only_folders = [name for name in folders if name not in names]
     refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
     return [name for name in job.columns if name not in only_folders]
@@ -198,9 +198,9 @@ def _stream_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) ->
 
 
 def _stream_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
-    """Read query ids, segments and document ids as text, and the other columns as float64.
+    """Read query ids, segments and document ids as text, and all other columns as float64.
 
-    From the first block with a score that float64 may round, `_parse_integers` reads the scores.
+    Scores are parsed by `_parse_integers` from the first block in which float64 may round a score.
     """
     with closing(read_blocks(path, path)) as parts:
         header = read_header(parts, path)
@@ -222,7 +222,7 @@ def _stream_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Ite
 def _parse_csv(
     path: str, columns: list[str], job: Job, header: tuple[int, str, list[str]], texts: list[str]
 ) -> Iterator[pa.Table]:
-    """Yield the blocks of a CSV file as tables; `texts` names additional columns of text."""
+    """Yield the blocks of a CSV file as tables; `texts` lists additional text columns."""
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, open_table
 
     n_blank, separator, _ = header
@@ -250,7 +250,7 @@ def _parse_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def read_folder_names(path: str) -> FolderColumns:
-    """Return the columns in the names of the folders of a file."""
+    """Return the columns in the folder names of a path."""
     pairs = (folder.partition("=") for folder in PurePath(path).parent.parts)
     return {
         unquote(key): None if value == HIVE_NULL else unquote(value)
@@ -262,7 +262,7 @@ def read_folder_names(path: str) -> FolderColumns:
 def _add_folder_columns(
     batch: pa.Table | pa.RecordBatch, folders: FolderColumns, job: Job, path: str
 ) -> pa.Table:
-    """Add required columns from the folder names; if the file has them, compare the values."""
+    """Add required columns from the folder names, or compare them with columns of the file."""
     table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
     for name in job.columns:
         if name not in table.column_names:

@@ -193,9 +193,9 @@ def _repartition(
 ) -> DataFrame:
     """Repartition the pieces of all partitions, so that no query is split.
 
-    The pieces contain rows for "shuffle", and otherwise per-query values, together with the rows of
-    queries that may continue in other partitions. A single execution of the plan returns values and
-    rows, because a second execution may partition the rows differently.
+    For "shuffle", the pieces contain rows; otherwise, they contain per-query values, and the rows
+    of queries that may continue in other partitions. A single execution of the plan returns values
+    and rows, because a second execution may partition the rows differently.
     """
     if not isinstance(df, DataFrame):
         raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
@@ -223,7 +223,7 @@ def _repartition(
 
 @contextmanager
 def _lift_limit_in_bytes(spark: SparkSession) -> Iterator[None]:
-    """In jobs of this thread, limit the size of Arrow batches only by the number of rows.
+    """For jobs of this thread, limit the size of Arrow batches only by their number of rows.
 
     By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
     as long as the rest of the transfer to Python.

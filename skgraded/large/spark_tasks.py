@@ -1,4 +1,4 @@
-"""Functions that Spark's Python workers run on the Arrow batches of a partition.
+"""Functions that Spark's Python workers apply to the Arrow batches of a partition.
 
 This module is separate from `spark.py` so that workers do not import pyspark.ml. This import would
 take 0.4 seconds of CPU time, nearly as long as all other imports together.
@@ -32,7 +32,7 @@ ROWS = 2**18  # maximum number of rows that are split into pieces in one step
 def _freeze_modules() -> None:
     """Exclude all current objects of a worker from garbage collection.
 
-    PySpark collects garbage after each task; this can take longer than the evaluation.
+    PySpark collects garbage after each task, which can take longer than the evaluation.
     """
     gc.collect()
     gc.freeze()
@@ -41,7 +41,7 @@ def _freeze_modules() -> None:
 def pack_partition(
     batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows and values of a partition in pieces of whole queries, or the first error."""
+    """Yield the pieces of a partition, which contain whole queries, or yield the first error."""
     _freeze_modules()
     part, first = TaskContext.get().partitionId(), 0  # type: ignore[union-attr]
     batches = iter(batches)
@@ -71,7 +71,7 @@ def sum_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.Recor
     """Yield one row, which contains the pickled Summary of a partition or a pickled error."""
     try:
         result: object = summarize_measured(_evaluate_pieces(batches, job), job)
-    except (ValueError, TypeError) as error:  # if the error were raised, Spark would retry the task
+    except (ValueError, TypeError) as error:  # Spark would retry the task if the error were raised
         result = error
     yield pa.RecordBatch.from_pydict({"sums": pa.array([pickle.dumps(result)], pa.binary())})
 

@@ -203,9 +203,9 @@ def _assign_columns(
     positions = [key for key in list_named_columns(ranker) if not isinstance(key, str)]
     if keys and positions:
         raise ValueError(
-            f"cv names the column {keys[0]!r}, but if it is removed, the position {positions[0]} in "
-            f"{type(ranker).__name__} refers to another column. Pass X as a DataFrame and refer to "
-            f"its columns by name, or pass drop=[{keys[0]!r}] to QueryRanker."
+            f"cv uses the column {keys[0]!r}; without this column, the position {positions[0]} in "
+            f"{type(ranker).__name__} would refer to a different column. Pass X as a DataFrame and "
+            f"refer to its columns by name, or pass drop=[{keys[0]!r}] to QueryRanker."
         )
     return columns, []
 

@@ -47,7 +47,7 @@ SHARED = (
     "skgraded.model_selection if X contains the queries, cv=GroupKFold(5) with fit(X, y, "
     "groups=qid), or, with metadata routing, cv=GroupKFold(5).set_split_request(groups='qid'). Or "
     "both sets use the same ids for different queries, as in files that number their queries from "
-    "0 or 1: use other ids, such as ('test', qid)."
+    "0 or 1: use different ids, such as ('test', qid)."
 )
 
 
@@ -333,8 +333,8 @@ def score_documents(estimator: Any, X: Features, response_method: ResponseMethod
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         raise ValueError(
-            f"{type(estimator).__name__} has no method {' or '.join(methods)}: pass another "
-            "response_method, or wrap the estimator in CalibratedClassifierCV."
+            f"{type(estimator).__name__} has no method {' or '.join(methods)}: pass a "
+            "different response_method, or wrap the estimator in CalibratedClassifierCV."
         )
     response = np.asarray(getattr(estimator, method)(X))
     if method == "predict_proba":

@@ -272,6 +272,6 @@ def test_a_file_of_another_kind_in_a_folder_is_named(tmp_path, name):
     (tmp_path / name).touch()
     with pytest.raises(ValueError, match=f"must contain either Parquet .*contains .*{name}: move"):
         sg.evaluate_batches(tmp_path, "grade", "score", "query")
-    with pytest.raises(ValueError, match=f"contains .*{name}: move this file, or pass a pattern"):
+    with pytest.raises(ValueError, match=f"contains .*{name}: move this file, or pass a glob"):
         sg.evaluate_batches(f"{tmp_path}*", "grade", "score", "query")
     assert sg.evaluate_batches(f"{tmp_path}/*.parquet", "grade", "score", "query", "rr").n_queries

@@ -259,9 +259,7 @@ def test_a_position_that_a_removed_column_would_shift_is_an_error():
     by_day = QueryTimeSeriesSplit(2, time=-1, qid=1)
     settings = {"param_grid": {}, "cv": QueryKFold(2, 1), "scoring": SCORER}
     search = GridSearchCV(sg.QueryRanker(NeverFitted(), qid=1), **settings)
-    message = (
-        r"cv names the column 4, but .* the position 1 in GridSearchCV .* drop=\[4\] to QueryR"
-    )
+    message = r"cv uses the column 4; .* the position 1 in GridSearchCV .* drop=\[4\] to QueryR"
     with pytest.raises(ValueError, match=message):
         sg.cross_evaluate(search, TABLE, Y, cv=by_day)
     search = GridSearchCV(sg.QueryRanker(Ridge(), qid=1, drop=[4]), **settings)
