@@ -270,7 +270,7 @@ def test_a_file_of_another_kind_in_a_folder_is_named(tmp_path, name):
     pq.write_table(pa.table(ROWS), tmp_path / "0.parquet")
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).touch()
-    with pytest.raises(ValueError, match=f"must contain either Parquet .*contains .*{name}: move"):
+    with pytest.raises(ValueError, match=f"must contain only Parquet .*contains .*{name}: move"):
         sg.evaluate_batches(tmp_path, "grade", "score", "query")
     with pytest.raises(ValueError, match=f"contains .*{name}: move this file, or pass a glob"):
         sg.evaluate_batches(f"{tmp_path}*", "grade", "score", "query")
