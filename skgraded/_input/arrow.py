@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ARROW = (pa.Table, pa.RecordBatch)
 # pre_buffer=True would keep all compressed columns of a Parquet file in memory.
-# Arrow's threads could also abort the process at exit (apache/arrow#34314).
+# pre_buffer=True also uses I/O threads, which can abort the process at exit (apache/arrow#34314).
 # pyarrow 14 cannot verify the checksums of Parquet pages.
 PARQUET_OPTIONS = {"pre_buffer": False} | (
     {"page_checksum_verification": True} if int(pa.__version__.partition(".")[0]) > 14 else {}
@@ -35,7 +35,10 @@ def is_table(part: object) -> bool:
 
 
 def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
-    """Return the named columns as an Arrow table; `names` maps column names to arguments."""
+    """Return the columns in `names` as an Arrow table.
+
+    `names` maps each column name to the argument that contains it, for error messages.
+    """
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])
     elif hasattr(part, "__arrow_c_stream__") and not is_table(part):
@@ -61,7 +64,7 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             raise TypeError(
                 f"Column {name!r} with dtype {part[name].dtype} cannot be converted to a single "
-                f"Arrow type, which {argument} requires: {error}"
+                f"Arrow type, as required for {argument}: {error}"
             ) from None
     return pa.table(columns)
 
@@ -122,7 +125,7 @@ def convert_ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
     if pa.types.is_decimal(kind):
-        # Arrow infers the precision and scale of each chunk from its values, so chunks may differ.
+        # Arrow infers the precision and scale of decimals per chunk, so types can differ by chunk.
         with suppress(pa.ArrowInvalid):  # raised if a value does not fit
             return column.cast(DECIMAL)
     return column
@@ -141,7 +144,7 @@ def as_given(column: pa.ChunkedArray) -> Any:
 
 
 def _strip_zeros(decimal: Decimal) -> Decimal:
-    """Convert a decimal id to the shortest equal Decimal, so that equal ids have equal hashes."""
+    """Convert a decimal id to the shortest equal Decimal, without the zeros appended by Arrow."""
     digits = f"{decimal:f}"
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 

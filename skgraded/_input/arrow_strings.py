@@ -30,7 +30,7 @@ def is_text(kind: "pa.DataType") -> bool:
 
 
 def encode_column(column: "ArrowColumn") -> Numbered:
-    """Return row codes, the distinct strings, their counts, and whether the codes are sorted."""
+    """Return a code per row, the distinct strings, their counts, and whether codes are sorted."""
     base, starts, stops = find_spans(column)
     codes, rows, *rest = number_texts(base, starts, stops)
     is_binary = "binary" in str(column.type)
@@ -47,7 +47,7 @@ def number_strings(ids: list[Any] | np.ndarray) -> Numbered | None:
 
 
 def _find_spans_of_strings(ids: list[Any] | np.ndarray) -> tuple[np.ndarray, Spans | None]:
-    """Return ids as an array and the memory spans of their strings (None unless all are str)."""
+    """Return ids as an array, and the memory spans of their strings (None unless all are str)."""
     if isinstance(ids, list):
         ids = np.fromiter(ids, dtype=object, count=len(ids))
     elif ids.dtype.kind == "O":

@@ -1,8 +1,8 @@
 """Validate arguments: each argument passed by a user is converted and checked only once.
 
-The functions return plain NumPy arrays, which other modules do not check again. In error messages,
-`name` is the name of the checked argument, `expected` is the name of an argument with `n` rows, and
-`row_name` returns the description of a row.
+The functions in this module return plain NumPy arrays, which other modules do not check again. In
+error messages, `name` is the name of the checked argument, `expected` is the name of the argument
+that has `n` rows, and `row_name` returns the description of a row.
 """
 
 import inspect
@@ -38,7 +38,7 @@ ROWS = (
 SIDES = ("y_true", "y_score")
 
 # Maps argument names in other libraries to the corresponding argument names in skgraded.
-# If several names correspond, a function accepts at most one of them.
+# No function accepts more than one of the names listed in a tuple.
 OUR_NAMES = {
     "metrics": ("measures", "measure"),
     "metric": ("measures", "measure"),
@@ -48,14 +48,14 @@ OUR_NAMES = {
 }
 
 NEGATIVE_GRADES = (
-    "If the scale starts below 0, subtract the irrelevant level from all grades. If negative grades "
-    "mark padding, leave out their rows (with grade 0, they would count). Only measures of order, "
-    "such as SpearmanRho, accept them."
+    "If the scale starts below 0, subtract the irrelevant level from all grades. If negative "
+    "grades mark padding, leave out their rows (with grade 0, they would count). Only measures "
+    "of order, such as SpearmanRho, accept them."
 )
 
 
 def suggest_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Suggest our argument name in a TypeError if a user passes the name from another library."""
+    """Return a wrapper that suggests skgraded's argument name for a name from another library."""
     known = inspect.signature(function).parameters
 
     @wraps(function)
@@ -320,7 +320,7 @@ def check_scores(
 ) -> np.ndarray:
     """Return scores as float64; -inf means "not retrieved", and NaN is an error.
 
-    If float64 cannot represent all integers exactly, the scores are replaced by their ranks.
+    If float64 cannot represent all integer scores exactly, they are replaced by their ranks.
     """
     array = read_numbers(y_score, name, n, expected, row_name)
     if array.dtype.kind in "iu" and not -(2**53) <= array.min() <= array.max() <= 2**53:
@@ -449,7 +449,10 @@ def number_validator(
     below: bool = False,
     optional: bool = False,
 ) -> Callable[[Any], Any]:
-    """Return a validator for numbers; `above` excludes `low`, and `below` excludes `high`."""
+    """Return a validator for numbers from `low` to `high`.
+
+    `above` excludes `low` itself, and `below` excludes `high` itself.
+    """
 
     def validate_number(value: Any) -> float | None:
         if value is None and optional:

@@ -65,7 +65,7 @@ def show_progress(
     unit: str = "it",
     unit_scale: bool = False,
 ) -> Iterator[Advance]:
-    """Yield a function that advances a progress bar, shown only in a terminal or a notebook."""
+    """Yield a function that advances a progress bar, which only terminals and notebooks display."""
     if not is_shown or not is_installed("tqdm"):
         yield show_nothing
         return
@@ -168,9 +168,9 @@ def has_metrics(library: str) -> bool:
 def refuse_library(measure: object) -> None:
     """Raise a TypeError if a boosting library calls the measure as a metric.
 
-    XGBoost's estimators call a measure once per query or once for all rows, and minimize it.
-    LightGBM and CatBoost first copy their parameters: dicts and lists that may contain the measure.
-    A measure inside another object, such as a custom metric, is accepted.
+    XGBoost estimators would call a measure once per query or once for all rows, and minimize it.
+    LightGBM and CatBoost first copy the dicts and lists of parameters that contain the measure.
+    Copying another object that contains the measure, such as a custom metric, is allowed.
     """
     frame = find_calling_frame(PACKAGE)
     while frame.f_back and frame.f_globals.get("__name__") == "copy":

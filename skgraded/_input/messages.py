@@ -89,7 +89,7 @@ def warn_of_input(message: str) -> None:
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning at the first line outside the package and the libraries that call it."""
+    """Issue a warning that points to the innermost caller outside the package and `CALLERS`."""
     frame = find_calling_frame(PACKAGE, *CALLERS)
     warnings.warn_explicit(
         message,

@@ -23,7 +23,7 @@ Ids: TypeAlias = Sequence[Any] | np.ndarray | Any  # or an Arrow column of texts
 QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
-NEVER_MISSING = {int, str, np.int64}  # common id types without a missing value
+NEVER_MISSING = {int, str, np.int64}  # common id types that cannot represent missing values
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
@@ -57,9 +57,10 @@ def group_by_query(
 def _number_blocks(
     qid: QueryIds, n: int | None, expected: str | None, name: str
 ) -> tuple[Any, ...]:
-    """Return the number of rows, the first row of each block of equal ids, and encoded ids.
+    """Return the number of rows, the first row of each block of equal ids, and the encoded ids.
 
-    If there are many blocks, every row is encoded, and None is returned instead of first rows.
+    The first rows may be None; in this case, every row is encoded, not only the first of each
+    block.
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:
@@ -131,15 +132,15 @@ def read_group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.n
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(
-            f"group must contain only integers ≥ 1, but group[{i}] is {sizes[i]:g}. Pass the query "
-            "id of each row as qid=."
+            f"group must contain only integers ≥ 1, but group[{i}] is {sizes[i]:g}. If group "
+            "contains query ids, pass them as qid=."
         )
     with np.errstate(over="ignore"):
         total = sizes.sum()
     if total != n:
         raise ValueError(
-            f"The sizes in group add up to {total:.0f} rows, but {expected} has {n}. Pass the "
-            "query id of each row as qid=."
+            f"The sizes in group add up to {total:.0f} rows, but {expected} has {n}. If group "
+            "contains query ids, pass them as qid=."
         )
     _refuse_unsorted_index(group)
     return sizes.astype(np.intp)
@@ -259,7 +260,7 @@ def find_distinct_rows(
 def _number(
     ids: Ids, name: str, rows: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """Return row codes, the distinct ids, their counts, and whether the codes are sorted.
+    """Return a code per id, the distinct ids, their counts, and whether the codes are sorted.
 
     `rows` contains the row of each id, or is None if there is one id per row.
     """

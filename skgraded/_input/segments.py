@@ -119,7 +119,7 @@ def number_days(labels: list[str], is_required: bool = False) -> np.ndarray | No
         if not is_required:
             return None
         raise ValueError(
-            f"With season, all labels must be ISO dates such as '2026-11-20': {error}."
+            f"If season is set, all labels must be ISO dates such as '2026-11-20': {error}."
         ) from None
     if (np.diff(days) <= 0).any():
         i = int(np.argmax(np.diff(days) <= 0))

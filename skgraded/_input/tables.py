@@ -1,4 +1,4 @@
-"""Read user tables: DataFrames from any library supported by narwhals, arrays, CSR matrices."""
+"""Read user tables: DataFrames from any library supported by narwhals, arrays and CSR matrices."""
 
 import os
 from collections import Counter
@@ -174,7 +174,8 @@ def stack_rows(table: Any, other: Any) -> Any:
 def _unify_categories(column: Any, other: Any) -> tuple[Any, Any]:
     """Convert two columns to the union of their categories; the categories of `column` come first.
 
-    Arrow dictionaries and polars Categoricals are returned as is; their libraries unify them.
+    Arrow dictionaries and polars Categoricals are returned unchanged, because `narwhals.concat`
+    unifies their categories.
     """
     if hasattr(column, "iloc"):  # pandas
         categories = column.cat.categories
@@ -308,7 +309,7 @@ def find_columns(names: Iterable[Any], side: str) -> dict[str, list[Any]]:
 
 
 def choose_columns(names: Collection[Any], side: str, columns: Iterable[str] = ()) -> list[Any]:
-    """Return the column names of qrels or a run, by default of all three columns."""
+    """Return the names of the requested columns of qrels or a run (default: all three columns)."""
     found = find_columns(names, side)
     for column in columns or found:
         matches = found[column]
@@ -349,7 +350,7 @@ def suggest_column(name: Any, names: Collection[Any]) -> str:
 def check_row_labels(arguments: Mapping[str, Any], known: Labels = ()) -> Labels:
     """Warn if two pandas objects have the same row labels in a different order.
 
-    `known` contains the labels returned by an earlier call, which the result includes.
+    `known` contains the labels returned by an earlier call; the result includes them.
     """
     labels = [*known]
     for name, values in arguments.items():

@@ -280,7 +280,7 @@ def _say(message: str) -> None:
 
 
 def _run_command(args: Namespace) -> tuple[str, Rows | None]:
-    """Evaluate the files; return the text to print and, with --max-loss, the outcomes."""
+    """Evaluate files; return the output text and, with --max-loss, the outcomes of the check."""
     if args.output is not None:
         if os.path.realpath(args.output) in map(os.path.realpath, args.files):
             raise ValueError(
@@ -293,8 +293,9 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
     report, systems = evaluate_files(args)
     if (is_comparison or args.format == "html") and (missing := find_missing(systems)):
         raise ValueError(
-            "{} has no values for query {!r:.100} of another run, so the runs cannot be compared: "
-            "use -c to count missing queries as empty rankings.".format(*missing)
+            "{} has no values for query {!r:.100}, which another run contains, so the runs "
+            "cannot be compared: use -c to count missing queries as empty "
+            "rankings.".format(*missing)
         )
     if is_comparison:
         report = compare(report, by=args.by, progress=args.progress, **settings)
@@ -329,7 +330,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")
     check_whole_number(args.seed or 0, "seed", 0)
-    names = {  # names come last, so that they override identical paths
+    names = {  # system names come last, so that they override identical paths
         **{os.path.basename(path): name for name, path in args.systems.items()},
         **{path: name for name, path in args.systems.items()},
         **{name: name for name in args.systems},

@@ -48,7 +48,7 @@ LETOR_LINE = re.compile(rb"\s*\S+\s+qid:")
 
 
 def find_kind(paths: Sequence[str]) -> str:
-    """Return the file type; it is RUNS for LETOR files, because no file is opened."""
+    """Return the file type, without opening files; LETOR files therefore have the type RUNS."""
     if len(paths) > 1:
         return RUNS
     is_pattern = glob.has_magic(paths[0]) and not os.path.exists(paths[0])

@@ -69,7 +69,9 @@ def read_measure_columns(args: Namespace) -> list[MeasureColumn]:
         columns = _select_means(columns)
     names = ["run", "query", "n_queries", *(column.name for column in columns)]
     if repeated := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f'Two columns are named {repeated[0]}: use -m "MEASURE as NAME".')
+        raise ValueError(
+            f'Two columns are named {repeated[0]}: rename one with -m "MEASURE as NAME".'
+        )
     return columns
 
 
@@ -316,15 +318,15 @@ def _write_means_json(report: Means, systems: Systems, args: Namespace) -> str:
     geometric = [column.name for column in args.columns if column.kind == "geometric mean"]
     for name, entry in entries.items():
         values = summarize_columns(systems[name], args.columns)
-        for column in geometric:  # from_json would return the arithmetic mean
+        for column in geometric:  # from_json would compute the arithmetic mean instead
             entry["mean"][column] = values[column]
             del entry["per_query"][column], entry["undefined"][column]
         if totals := {c.name: values[c.name] for c in args.columns if c.kind == "total"}:
             entry["total"] = totals
     if geometric:
         warn_user(
-            f"The JSON contains no per-query values of {', '.join(geometric)}, because from_json would "
-            "compute the arithmetic mean."
+            f"The JSON contains no per-query values of {', '.join(geometric)}, because "
+            "from_json would compute the arithmetic mean."
         )
     return _dump(entries)
 

@@ -22,8 +22,8 @@ class MeanGap(NamedTuple):
     def of(cls, first: Moments, second: Moments) -> Self:
         """Compare the means of two samples, given their moments.
 
-        If all values of a sample are identical, the p-value is not lower than in a sign test of
-        this sample.
+        If all values of a sample are identical, the p-value is at least as large as in a sign test
+        of this sample.
         """
         from scipy.special import stdtr
 
@@ -66,7 +66,7 @@ def _find_error_of_mean(sample: Moments) -> float:
 
 
 def compute_share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
-    """Return the two-sided p-value of Fisher's exact test of proportions; nan without values."""
+    """Return the two-sided p-value of Fisher's exact test; nan if a sample is empty."""
     from scipy.stats import fisher_exact
 
     if not min(sizes):
@@ -112,10 +112,10 @@ def compute_prediction_limits(
 
 
 def bound_share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the largest plausible deviation of each proportion from the earlier proportion.
+    """Bound the plausible deviation of each proportion from the proportion in all earlier samples.
 
-    If q is the earlier proportion and z is WIDTH, the bound d solves n d² = z² (q (1 - q) + d). It
-    is at least as wide as Wilson's interval on both sides.
+    If q is the proportion in all earlier samples, n the sample size and z WIDTH, the bound d solves
+    n d² = z² (q (1 - q) + d). The interval q ± d contains Wilson's interval.
     """
     n_before, n_queries = (np.cumsum(part) - part for part in (counts, sizes))
     share = n_before / np.maximum(n_queries, 1)

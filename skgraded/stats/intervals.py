@@ -64,7 +64,7 @@ def check_rng(rng: Rng) -> None:
 
 
 def are_identical(estimate: MeanEstimate | Moments) -> Any:
-    """Return whether all values are equal up to rounding errors, or whether their range is nan."""
+    """Return True if all values are equal up to rounding errors or their range is nan."""
     largest = np.maximum(np.abs(estimate.lowest), np.abs(estimate.highest))
     return ~(estimate.highest - estimate.lowest > ROUNDING * largest)
 
@@ -112,7 +112,7 @@ def estimate_mean(
 def sum_differences(
     values: np.ndarray, cluster: np.ndarray | None, mean: Numbers = 0.0, shares: Numbers = 1.0
 ) -> np.ndarray:
-    """Sum shares · (values - mean) within each cluster; sums due to rounding errors become 0."""
+    """Sum shares · (values - mean) in each cluster; sums that are only rounding errors become 0."""
     sums = sum_clusters(shares * (values - mean), cluster)
     if cluster is None:
         return sums

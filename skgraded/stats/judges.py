@@ -147,7 +147,7 @@ class GradePairs:
             yield self.total - np.bincount(cells, minlength=n * n_pairs).reshape(n, n_pairs)
 
     def _n_grades(self, counts: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return how often the judge with these `codes` assigned each grade, per row of counts."""
+        """Count how often the judge with these `codes` used each grade, per row of `counts`."""
         n = np.zeros((*counts.shape[:-1], len(self.grades)))
         order = np.argsort(codes, kind="stable")
         known, starts = np.unique(codes[order], return_index=True)
@@ -310,10 +310,10 @@ def estimate_powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarr
 def count_queries_needed(
     human: np.ndarray, judge: np.ndarray, others: np.ndarray, half_width: float, level: float
 ) -> tuple[float, float]:
-    """Return how many queries people must judge for this half-width, without and with the judge.
+    """Return how many human-judged queries this half-width requires, without and with the judge.
 
-    The machine-judged queries are fixed. If the judge does not reduce the required number, both
-    results are equal. Both are nan if no number suffices.
+    The set of machine-judged queries is fixed. If the machine judge does not reduce the required
+    number, both results are equal. Both are nan if no number suffices.
     """
     human_variance, total = variance(human), len(judge) + len(others)
     alone = bisect_left(

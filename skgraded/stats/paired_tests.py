@@ -23,7 +23,7 @@ PIECE = 1024  # number of queries per matrix product of sign flips and differenc
 # Wilcoxon's test is exact for at most this many queries, with and without ties or zeros.
 MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, relative to the sum of absolute values
-WIDE = 1e9  # above this ratio of two differences, the slack of one could exceed the other
+WIDE = 1e9  # above this ratio of two differences, the slack of the larger could exceed the smaller
 Seed = int | np.random.Generator
 
 
@@ -120,7 +120,7 @@ class PairedTest(NamedTuple):
     # p(rows, n_resamples, seed, advance, cluster) returns one p-value per row, ignoring nan.
     # `cluster` is None or contains the cluster number of each query.
     p: Callable[..., Any]
-    # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 nonzero units.
+    # smallest_p(n, n_resamples) returns the lowest possible p-value for n ≥ 1 nonzero differences.
     # The second return value is True if the number of resamples limits this p-value.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
     # The sign of statistic(differences) shows which system the test favors; None means the mean.
@@ -162,7 +162,7 @@ def compute_p_of_sums(test: str, sample: PairedSample) -> float:
         return 1.0 if n else math.nan
     if sample.deviation == 0:
         return compute_p_of_identical(n)
-    assert p_of_t is not None  # `validate_settings` rejects all other tests
+    assert p_of_t is not None  # `validate_settings` rejects tests that require per-query values
     return p_of_t(n, sample.estimate.mean / sample.estimate.standard_error)
 
 
@@ -230,7 +230,7 @@ def _compute_p_of_flips(
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
     slack: Any = SLACK * sizes.sum(axis=0)
-    # The slack for huge differences can exceed small ones; it is then computed for each flip.
+    # If the slack for huge differences could exceed small differences, compute it for each flip.
     smallest = np.where(sizes > 0, sizes, np.inf).min(axis=0)
     is_hiding = (sizes.max(axis=0) > WIDE * smallest).any()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
@@ -368,7 +368,7 @@ def _compute_p_of_draws(
             drawn_means, drawn_squares = times @ centered, times @ squares
             if sizes is None:
                 spreads = np.sqrt(np.maximum(drawn_squares - drawn_means**2, 0.0))
-            else:  # Σ (S - n m)² with the sum S, the size n and the mean m of the drawn clusters
+            else:  # Σ (S - n m)² over drawn clusters with the sums S, sizes n and overall mean m
                 drawn_sizes = (times @ sizes)[:, None]
                 drawn_means /= drawn_sizes
                 products = times @ (centered * sizes[:, None])

@@ -2,7 +2,7 @@
 
 A document at position k is clicked with probability θ_k · γ, where θ_k is the probability that the
 position is examined, and γ the probability that the document is attractive. Clicks on the same
-document at two positions yield an estimate of the ratio of their θ (Agarwal et al. 2019,
+document at two positions yield an estimate of the ratio of the two θ (Agarwal et al. 2019,
 *Estimating position bias without intrusive interventions*).
 """
 
@@ -22,9 +22,10 @@ METHODS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}
 class Interventions:
     """Pairs of cells with the same query and document at two different positions.
 
-    A cell is a (query, document, position) triple. `first` and `second` are the indices of cells.
-    `pair` is the index of each pair in `low` and `high`, the distinct pairs of positions, which are
-    counted from 0.
+    A cell is a (query, document, position) triple. For each pair of cells, `first` and `second`
+    contain the indices of the two cells, and `pair` contains the index of their positions in `low`
+    and `high`. These two arrays contain the lower and the higher position, counted from 0, of each
+    distinct pair of positions.
     """
 
     first: np.ndarray

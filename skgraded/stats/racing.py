@@ -4,10 +4,10 @@ During training, a candidate is hopeless if it stays below the leader under two 
 assumptions: its best mean increases by as much again as in the second half of the rounds so far,
 and its gap to the leader is overestimated by several standard errors.
 
-After the search, candidate c is eliminated if it cannot be better than the leader L, the candidate
-with the highest mean, by more than a margin. Let d be the mean of L minus the mean of c, and let s
-be the standard error of d. The test statistic is (d + margin) / s. The null hypothesis is that c
-has the highest expected value. If it is true, the statistic is at most the maximum over all
+After the search, the leader L is the candidate with the highest mean. Candidate c is eliminated if
+it cannot be better than L by more than a margin. Let d be the mean of L minus the mean of c, and
+let s be the standard error of d. The test statistic is (d + margin) / s. The null hypothesis is
+that c has the highest expected value. If it is true, the statistic is at most the maximum over all
 candidates i of the centered (mean of i - mean of c) / s. The distribution of this maximum is
 estimated with a Gaussian multiplier bootstrap over queries (Chernozhukov, Chetverikov & Kato 2013).
 The hypothesis is true only for the best candidate, so the tests need no correction for the number
@@ -19,7 +19,7 @@ import numpy as np
 from skgraded.stats.rounding import TOLERANCE
 
 CHECKPOINTS = tuple(round(5 * 2 ** (j / 2)) for j in range(60))  # numbers of rounds: 5, 7, 10, …
-N_DRAWS = 4000  # with this many draws, an error rate of 0.05 is estimated to within 7 %
+N_DRAWS = 4000  # with this many draws, an error rate of 0.05 has a relative standard error of 7 %
 
 
 def is_hopeless(curve: list[float], error: float, n_standard_errors: float, leader: float) -> bool:
@@ -61,7 +61,7 @@ def compare_with_leader(
         return difference, np.full(len(mean), np.nan), np.ones(len(mean), dtype=bool)
     critical = _estimate_critical_values(np.atleast_2d(np.cov(centered.T)), len(values), level, rng)
     error = (centered - centered[:, [leader]]).std(axis=0, ddof=1)
-    # Candidates equal to the leader have error 0, even if the critical value is infinite.
+    # If a candidate equals the leader, its half-width is 0 even for an infinite critical value.
     error[error <= rounding] = 0.0
     half_width = np.where(error > 0, critical, 0.0) * error / np.sqrt(len(values))
     survives = difference + half_width >= margin

@@ -19,14 +19,14 @@ import numpy as np
 from skgraded._kernels.exact import whole_dot
 
 Numbers: TypeAlias = float | np.ndarray
-ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
+ROUNDING = 1e-12  # smaller ranges, relative to the largest value, are treated as rounding errors
 TOLERANCE = 5e-13  # largest rounding error, relative to the values
 
 
 def are_equal(first: Numbers, second: Numbers, size: Numbers = 0.0) -> Any:
     """Return whether numbers are equal up to rounding errors; False for nan.
 
-    Pass the magnitude of the summands as `size` if the numbers are sums that may cancel.
+    If the numbers are sums whose terms may cancel, pass the magnitude of the terms as `size`.
     """
     largest = np.maximum(size, np.maximum(np.abs(first), np.abs(second)))
     return np.abs(first - second) <= TOLERANCE * largest
@@ -56,7 +56,7 @@ def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> n
 
 
 def _merge_sizes(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """Replace absolute differences that are equal up to rounding with the smallest of them."""
+    """Set absolute differences that are equal up to rounding errors to the smallest of them."""
     steps = np.diff(np.sort(np.abs(differences)))
     if not ((steps > 0) & (steps <= reach.max())).any():  # no sizes need to be merged
         return differences
@@ -146,7 +146,7 @@ class Moments:
     @property
     def has_unequal_weights(self) -> bool:
         """Whether at least two values have different weights."""
-        # Means of row weights can differ by rounding errors.
+        # Query weights are means of row weights and can therefore differ by rounding errors.
         return self.n > 0 and self.heaviest - self.lightest > ROUNDING * self.heaviest
 
     @property
@@ -185,12 +185,12 @@ def multiply_by_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def sum_exactly(values: np.ndarray) -> Fraction:
-    """Return Σ v of finite floats, without rounding errors."""
+    """Return the exact sum Σ v of finite floats as a Fraction."""
     return dot_exactly(values, np.ones(len(values)))
 
 
 def dot_exactly(x: np.ndarray, y: np.ndarray) -> Fraction:
-    """Return Σ x y of finite floats, without rounding errors."""
+    """Return the exact sum Σ x y of finite floats as a Fraction."""
     x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
     return Fraction(whole_dot(x, y), 2**2148)
 
@@ -203,7 +203,11 @@ MAX_BIN = STEPS + 1024 * FINER - 1
 
 
 def find_bins(values: np.ndarray) -> np.ndarray:
-    """Return the bin of each value: width 0.001 from -1 to 1, and 2**14 bins per doubling above."""
+    """Return the histogram bin of each value.
+
+    Bins from -1 to 1 have the width 0.001; for larger absolute values, there are 2**14 bins per
+    doubling.
+    """
     sizes = np.abs(values)
     if sizes.max(initial=0.0) <= 1:  # this branch only saves time
         return np.rint(values * STEPS).astype(np.intp)

@@ -15,7 +15,7 @@ VERSION = 1  # version of the JSON layout; docs/json.md explains when it increas
 def read_report(
     text_or_path: str | Path, readers: Mapping[str, Callable[[dict[str, Any]], Any]]
 ) -> Any:
-    """Read a report from a file or from a JSON string, which starts with { or is empty.
+    """Read a report from a file or from a JSON string (a string that starts with { or is empty).
 
     Every error names the file.
     """
@@ -56,7 +56,7 @@ def write_arrays(value: Any) -> Any:
 
 
 def read_arrays(written: list[Any] | dict[str, Any] | None, dtype: type = float) -> Any:
-    """Convert the result of `write_arrays` to arrays; None in a list becomes nan."""
+    """Convert the result of `write_arrays` back to arrays; None in a list becomes nan."""
     if isinstance(written, dict):
         return {name: read_arrays(values, dtype) for name, values in written.items()}
     return None if written is None else np.array(written, dtype=dtype)
@@ -72,7 +72,7 @@ def write_json_ids(ids: np.ndarray) -> dict[str, Any]:
 
 
 def read_json_ids(written: dict[str, Any]) -> np.ndarray:
-    """Convert the result of `write_json_ids` to an array."""
+    """Convert the result of `write_json_ids` back to an array."""
     dtype = np.dtype(written["dtype"])
     if dtype.kind == "O":
         return make_object_array(list(map(read_json_id, written["values"])))

@@ -31,7 +31,7 @@ _MARKDOWN = str.maketrans(
 # pandas cannot infer the compression from the name of a temporary file.
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd"}
 SHORT_TABLE = 40  # LaTeX tables with more rows are split across pages
-_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # other underscores are literal in Markdown
+_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # Markdown treats underscores inside words literally
 # LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
 _LATEX = str.maketrans(
     {

@@ -101,7 +101,7 @@ def note_undefined(n_undefined: Mapping[str, int], n_queries: int) -> str:
 
 
 def fixed(value: float, digits: int = DIGITS) -> str:
-    """Format a number with fixed decimals and a Unicode minus sign; zero has no sign."""
+    """Format a number with `digits` decimals and a Unicode minus sign; zero has no sign."""
     return f"{value:z.{digits}f}".replace("-", "−")
 
 
@@ -137,7 +137,7 @@ def format_p(p: float | Bound) -> str:
 
 
 class Cell(NamedTuple):
-    """A cell of a table on a page; rows whose sort key is "" are sorted last."""
+    """A table cell on a page; when a column is sorted, cells with the sort key "" come last."""
 
     text: str
     key: str
@@ -179,7 +179,7 @@ class Lead(NamedTuple):
 
 
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
-    """Describe the leaders on the first measure, and on measures with different leaders.
+    """Describe the leaders on the first measure and on other measures with different leaders.
 
     `leads` contains the segments of the first measure, followed by the segments of other measures.
     """
@@ -188,7 +188,7 @@ def verdict(leads: Sequence[Lead], n_segments: int) -> str:
         for i, lead in enumerate(leads)
         if i < n_segments
         or lead.leaders
-        # The index of the same segment for the first measure is i modulo n_segments.
+        # For the first measure, the same segment has the index i modulo n_segments.
         and set(lead.leaders).isdisjoint(leads[i % n_segments].leaders)
     ]
     texts = [_describe_lead(lead) for lead in shown[:MOST_LEADS]]
@@ -222,7 +222,7 @@ def describe_caveats(
     n_unanswered: Sequence[int] = (),
     n_queries: int = 0,
 ) -> list[str]:
-    """Report large differences in judged shares, and systems that often retrieved nothing."""
+    """Return notes on unequal shares of judged documents and systems with many empty rankings."""
     texts = []
     for name, shares in judged.items():
         by_share = sorted(zip(shares, systems, strict=True))
@@ -242,10 +242,10 @@ def describe_caveats(
 
 
 def describe_lacking(heading: str, names: Sequence[str]) -> str:
-    """Report systems that have no value for some queries for which other systems have one."""
+    """Report systems that lack values for some queries of other systems."""
     return (
-        f"{_list_names(sorted(names))} {choose_noun(len(names), 'has', 'have')} no value of {heading} for "
-        "some queries of other systems, so the means are over different queries."
+        f"{_list_names(sorted(names))} {choose_noun(len(names), 'has', 'have')} no value of "
+        f"{heading} for some queries of other systems, so the means are over different queries."
     )
 
 

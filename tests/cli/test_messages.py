@@ -58,7 +58,7 @@ COMMANDS = [  # each with a regex that the message matches
     ),
     (
         "compare qrels a.run b.run",
-        "a.run has no values for query 'q3' of another run, .* use -c to count missing",
+        "a.run has no values for query 'q3', which another run contains, .* use -c to count missing",
     ),
     ("evaluate qrels a.run b.run --format html", "use -c to count"),
     ("compare qrels b.run", "compare requires at least two runs"),

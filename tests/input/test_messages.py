@@ -231,7 +231,7 @@ BAD_COLUMNS = [  # argument, value, words in the message
         )
     ),
     *(
-        ("group", ids, "Pass the query id of each row as qid=.")
+        ("group", ids, "If group contains query ids, pass them as qid=.")
         for ids in ([7, 7, 7, 8, 8, 8], [0, 0, 0, 1, 1, 1])
     ),
     *(
