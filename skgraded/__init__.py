@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# `import name as name` marks names as public for type checkers, which do not evaluate `__all__`.
+# Type checkers cannot evaluate this `__all__`, so `import name as name` marks public names.
 from skgraded import clicks, datasets as datasets, large, reports as reports
 from skgraded._input.libraries import show_versions as show_versions
 from skgraded.clicks import *

@@ -47,7 +47,7 @@ __all__ = [
     "ThresholdCurveDisplay",
 ]
 
-# The Okabe-Ito colors are distinguishable for people with any type of color blindness.
+# People with any type of color blindness can distinguish the Okabe-Ito colors.
 # Colors with more contrast against light and dark backgrounds come first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
 NAME_WIDTH = 28  # characters; longer names are shortened
@@ -723,7 +723,7 @@ class IntervalDisplay(Display):
 
 
 def _format_pair(name: str) -> str:
-    """Escape a row name; if it is a long pair of systems, put each system on a separate line."""
+    """Escape a row name; if it is too long and names two systems, put each on a separate line."""
     parts = [name_text(part) for part in str(name).split(" − ")]
     return ("\n− " if sum(map(len, parts)) > NAME_WIDTH else " − ").join(parts)
 

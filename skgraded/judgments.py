@@ -176,7 +176,7 @@ def check_scores_of_rows(judgments: Judgments, y_score: ArrayLike) -> np.ndarray
 
 
 def check_labels(judgments: Judgments, by_argument: dict[str, Any]) -> None:
-    """Warn if other columns contain the judgments' row labels in a different order."""
+    """Warn if other arguments have the judgments' row labels in a different order."""
     check_row_labels(by_argument, judgments._labels)
 
 
@@ -188,7 +188,7 @@ class Layout:
 
     Each query has one level per distinct grade, in ascending order. The first level is grade 0,
     even if no document has this grade. If there are negative grades, the first level of each
-    query is empty.
+    query contains no documents.
 
     Attributes
     ----------
@@ -296,8 +296,8 @@ def replace_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.nda
     """Return Judgments without NaN grades, and the positions of the remaining rows in `judgments`.
 
     If `rule` is "irrelevant", unjudged documents get grade 0, and the positions are None (all
-    rows). If it is "drop", their rows are removed; a query without judged documents keeps one row,
-    which has grade 0 and position -1 and counts as not retrieved.
+    rows). If it is "drop", the rows of unjudged documents are removed; a query without judged
+    documents keeps one row, which has grade 0 and position -1 and counts as not retrieved.
     """
     make: Any = _fill_unjudged if rule == "irrelevant" else _drop_unjudged
     return judgments._layout.remember(("without_unjudged", rule), lambda: make(judgments))

@@ -19,7 +19,7 @@ SHARE = 5 / 6  # chunk size as a fraction of the remaining rows per thread
 def count_threads() -> int:
     """Return OMP_NUM_THREADS if it is set, and the number of available CPUs otherwise.
 
-    Return 1 in workers of joblib and other pools, because these workers share the CPUs.
+    Return 1 inside the workers of joblib or another pool, because the workers share the CPUs.
     """
     in_worker = multiprocessing.parent_process() is not None or isinstance(
         threading.current_thread(), multiprocessing.dummy.DummyProcess
@@ -34,7 +34,7 @@ def count_threads() -> int:
 
 
 def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]:
-    """Call `work(first, last)`, which should release the GIL, on ranges that cover all queries.
+    """Call `work(first, last)` for ranges that cover all queries; `work` should release the GIL.
 
     `starts` contains the index of the first row of each query, followed by the total number of
     rows. Results are returned in query order.
@@ -79,7 +79,7 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
 
 
 def _cut_into_chunks(starts: np.ndarray, threads: int) -> list[tuple[int, int]]:
-    """Split the queries into ranges, largest first, so that all threads finish at similar times."""
+    """Split queries into ranges, largest first, so that threads finish at about the same time."""
     n_rows = int(starts[-1])
     row, rows = 0, [0]
     while row < n_rows:

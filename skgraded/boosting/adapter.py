@@ -120,7 +120,7 @@ def make_adapter(estimator: Estimator, *, grades_are_gains: bool = False) -> "Ad
 
 @cache
 def _find_adapters(library: str) -> Mapping[str, type["Adapter"]]:
-    """Return a dict of the adapters for a library, keyed by class name; it may be empty."""
+    """Return a dict, possibly empty, of a library's adapters, keyed by model class name."""
     file = f"{__package__}.{library}"  # the shared files have no ADAPTERS
     return getattr(import_module(file), "ADAPTERS", {}) if is_installed(file) else {}
 
@@ -131,7 +131,8 @@ class Adapter:
 
     `whole` is the user's estimator: either `estimator` itself or a pipeline whose last step is
     `estimator`. Neither is modified, because only copies are fitted. QueryRanker calls the public
-    methods. Subclasses override private methods, which handle only the last step.
+    methods. Subclasses mainly override private methods, which handle only the last step of a
+    pipeline.
     """
 
     whole: Any
@@ -144,12 +145,12 @@ class Adapter:
     query_arguments: ClassVar[Sequence[str]] = ("qid", "group", "group_id")
     # Arguments of `fit` that depend on the row order
     row_arguments: ClassVar[Collection[str]] = ()
-    # Whether the first scores are available only after `patience` rounds
+    # Whether the first validation scores are available only after `patience` rounds
     scores_late: ClassVar[bool] = False
     _fit_stopped: ClassVar[Callable[..., Any]]  # defined by adapters for boosters
 
     def check(self) -> None:
-        """Raise an error if the estimator would learn nothing or would learn the wrong target."""
+        """Raise an error if estimator parameters conflict with each other or with QueryRanker."""
 
     # The whole estimator -------------------------------------------------------------------------
 
@@ -221,8 +222,9 @@ class Adapter:
         if not is_regressor(self.estimator):
             raise TypeError(
                 "estimator must be a regressor, or a ranker whose fit method accepts group or qid; "
-                f"got {self.estimator!r}. In a hyperparameter search, wrap the ranker instead of "
-                "the search. To score a classifier, use make_ranking_scorer without QueryRanker."
+                f"got {self.estimator!r}. To tune hyperparameters, wrap the ranker, not the "
+                "search, in QueryRanker. To score a classifier, use make_ranking_scorer without "
+                "QueryRanker."
             )
         return None
 
@@ -301,7 +303,7 @@ class BoosterAdapter(Adapter):
     round_parameters: Collection[str] = ("n_estimators",)  # set the number of rounds
     without_stopping: Mapping[str, Any] = {}  # settings that disable the library's early stopping
     conflicting: Collection[str] = ()  # arguments of fit that conflict with early stopping
-    # Parameter values for boosters that modify the trees of earlier rounds
+    # Parameter values that select a booster which modifies the trees of earlier rounds
     changing: Mapping[str, Collection[str]] = {}
 
     def _add_callbacks(self, fit_params: dict[str, Any], *callbacks: Any) -> dict[str, Any]:
@@ -316,7 +318,7 @@ class BoosterAdapter(Adapter):
         return model, grades
 
     def _convert(self, X: Any) -> Any:
-        """Convert polars frames to pandas, and sparse input to CSR with the smallest index type.
+        """Convert polars frames to pandas, and sparse input to CSR with the smallest index dtype.
 
         CatBoost requires 32-bit indices. LightGBM crashes if a polars frame contains text.
         """

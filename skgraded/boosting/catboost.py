@@ -1,4 +1,4 @@
-"""CatBoost support: rankers and regressors in QueryRanker, and measures as eval_metric.
+"""CatBoost support: rankers and regressors in QueryRanker, and measures as metrics.
 
 CatBoost's rankers require the rows of each query to be contiguous. They accept one query id and one
 query weight per row.
@@ -166,8 +166,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     """Make a metric that CatBoost reports after each round and can use for early stopping.
 
     Pass the metric to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. It
-    works only for data sets whose queries are passed here, because CatBoost does not pass queries
-    to metrics.
+    works only for data sets whose queries are passed to this function, because CatBoost does not
+    pass queries to metrics.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
         contain parentheses, because CatBoost rejects its built-in metrics with these names for some
         losses. It raises a ValueError if the data sets do not match `group_id` and `eval_group_id`.
 
-        **If CatBoost shuffles the training rows, the training value is 0, with a UserWarning.**
+        **If CatBoost shuffles the training rows, their value is 0, and a UserWarning is issued.**
         CatBoost shuffles them if there are categorical features or if ``boosting_type="Ordered"``,
         unless ``has_time=True``. Early stopping depends only on the evaluation rows, which are
         never shuffled.
@@ -242,13 +242,14 @@ class _CatBoostMetric(_Metric, BoostingMetric):
         self._has_warned = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy starts without Pools, and pickle cannot import classes created at run time.
+        # `eval_metric` creates each copy, so that copies start without the original's data sets.
+        # Besides, pickle cannot import the metric's class, which is created at run time.
         return eval_metric, (self.measures[0], *self._group_ids)
 
     def evaluate(
         self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray | None
     ) -> tuple[float, float]:
-        """Return the mean for the data set whose labels are `target` and the weight 1."""
+        """Return the mean for the data set with the labels `target`, followed by the weight 1."""
         if not self._data_sets:
             self._data_sets = self._read_pools()
         target = np.asarray(target)

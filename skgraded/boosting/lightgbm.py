@@ -118,8 +118,8 @@ class _LGBMAdapter(BoosterAdapter):
         return n_gains - 1, f"{advice}, or set label_gain (one gain for each grade from 0)"
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
-        """Return an unfitted copy and the labels; convert grades used as gains to integer codes."""
-        # Disable the default metric, ndcg, which rejects fractional labels and conflicting gains.
+        """Return an unfitted copy and the labels (integer codes if the grades serve as gains)."""
+        # Disable LightGBM's default metric, ndcg, which rejects fractional labels.
         model, _ = super()._copy_for(grades, n_rounds)
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
@@ -164,7 +164,7 @@ class _LGBMAdapter(BoosterAdapter):
     def _make_validation_arguments(self, validation: Rows) -> dict[str, Any]:
         """Return the fit arguments that specify the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
-        # Copy the grades, because LightGBM could otherwise mistake this set for the training set.
+        # Copy the grades, because LightGBM could otherwise confuse the validation and training sets.
         grades = validation.grades.copy()
         if "eval_X" in self.fit_parameters:  # since LightGBM 4.7
             arguments |= {"eval_X": (validation.X,), "eval_y": (grades,)}
@@ -246,7 +246,7 @@ class _LightGBMMetric(BoostingMetric):
         weight: np.ndarray | None = None,
         group: np.ndarray | None = None,
     ) -> tuple[Any, ...] | list[tuple[Any, ...]]:
-        """Return the values of the measures; the arguments may also be (preds, dataset)."""
+        """Return the values of the measures; ``lgb.train`` passes only (preds, dataset)."""
         judgments, preds = _read_arguments(y_true, y_pred, weight, group)
         _refuse_distributed(self, preds)
         return self.format_results(self.compute_means(judgments, preds))
@@ -393,7 +393,7 @@ class _LightGBMObjective(Objective):
         weight: np.ndarray | None = None,
         group: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradients and hessians; the arguments may also be (preds, dataset)."""
+        """Return gradients and hessians; ``lgb.train`` passes only (preds, dataset)."""
         _refuse_bagging(getattr(y_pred, "params", {}))
         return self.compute_gradients(*_read_arguments(y_true, y_pred, weight, group))
 

@@ -49,7 +49,11 @@ class BoostingMetric:
         return means
 
     def compute_sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
-        """Return three arrays of sums: weighted values, weights and weights of defined queries."""
+        """Return three sums for each measure, as an array of shape (3, n_measures).
+
+        They are the sum of the weighted values, the sum of the weights of these values, and the sum
+        of the weights of the queries for which the measure is defined.
+        """
         scores = read_predictions(preds, judgments.n_rows)
         all_values = score_queries(self.measures, judgments, scores)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
@@ -111,7 +115,7 @@ def cache_judgments(
 
 
 def refuse_part(what: object, instead: str) -> NoReturn:
-    """Raise a ValueError for distributed training, where each worker has only some queries."""
+    """Raise a ValueError: in distributed training, each worker has only some of the queries."""
     raise ValueError(
         f"In distributed training, {what} would report the mean over the queries of a single "
         f"worker. Omit it, and {instead}."
@@ -264,7 +268,7 @@ def is_trainable(measure: Measure) -> bool:
     plan = prepare(measure, get_layout(Judgments([0.0]))).plan
     if plan is None:
         return False
-    # Without a discount, all ranks have the same weight.
+    # Without a discount, swapping two documents above the cut-off does not change the measure.
     return plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
 
 

@@ -84,7 +84,7 @@ class _XGBAdapter(BoosterAdapter):
         fit_params: dict[str, Any],
     ) -> Any:
         """Fit a copy of the estimator; a callback evaluates each round and stops the training."""
-        # Use a callback, because XGBoost would weight metric values by query size.
+        # Use a callback instead of a metric, whose values XGBRanker would weight by query size.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
                 "QueryRanker(early_stopping=True)",

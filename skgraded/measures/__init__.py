@@ -1,6 +1,6 @@
 """Measures for graded ranking: immutable objects that can be called as score functions."""
 
-# `import name as name` marks names as public for type checkers, which do not evaluate `__all__`.
+# Type checkers cannot evaluate this `__all__`, so `import name as name` marks public names.
 from skgraded.measures.base import (
     MEASURES as MEASURES,
     Measure as Measure,

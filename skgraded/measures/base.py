@@ -174,7 +174,7 @@ class Measure(_Immutable):
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
-    _is_of_order: ClassVar[bool] = False  # whether only grade order and threshold affect values
+    _is_of_order: ClassVar[bool] = False  # whether only grade order and threshold matter
 
     def __post_init__(self) -> None:
         for name, field in self._fields.items():
@@ -355,9 +355,9 @@ def registered(
 ) -> Callable[[type[M]], type[M]]:
     """Register a measure class as a frozen dataclass, replacing any class of the same name.
 
-    `aliases` contains alternative names for measure strings; if it is a mapping, its values are the
-    parameters that each alias sets. An alias may end with a parameter in braces: P_{k} matches P_10
-    and sets k to 10.
+    `aliases` contains alternative names for the measure; if it is a mapping, it maps each alias to
+    the parameters that the alias sets. An alias may end with a parameter in braces: P_{k} matches
+    P_10 and sets k to 10.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
@@ -546,7 +546,7 @@ class Scaled(Measure):
         return scale
 
     def _find_tops(self, layout: Layout) -> np.ndarray | float:
-        """Return the scale's top grade for each level: `max_grade` or the query's highest grade."""
+        """Return `max_grade` or, if it is None, the highest grade of the query for each level."""
         if self.max_grade is None:
             return layout.repeat_by_level(layout.top_grades)
         return self._check_scale(self.max_grade, layout)

@@ -387,13 +387,13 @@ class _TiedRanking:
         last = np.cumsum(sizes)
         first = last - sizes + 1
         self.first, self.last = first[block], last[block]  # only used for listed items
-        # For each rank: its tie group's first and last rank, and the fraction of the group up to it
+        # For each rank: its tie group's first and last rank, and the group's share up to the rank
         begin, end = np.repeat([first, last], sizes, axis=1)[:, : self.n]
         self.share = np.zeros(len(scores))  # 0 beyond the end of the ranking
         self.share[: self.n] = (np.arange(1, self.n + 1) - begin + 1) / (end - begin + 1)
 
     def count_items(self, items: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """For depths 1 to n, return the total weight and the number of items with weight > 0."""
+        """For depths 1 to n, return the items' total weight and the number of weights > 0."""
         first, last = self.first[items], self.last[items]
         n_above, n_tied = _count_ranges(last + 1, n, n), _count_ranges(first, last, n)
         return n_above + self.share[:n] * n_tied, n_above + n_tied

@@ -38,7 +38,7 @@ FAMILIES = {
     "success": "1 5 10",
     "iprec_at_recall": "0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00",
 }
-# trec_eval's official measures, except runid, num_q and gm_map, which are not query means.
+# trec_eval's official measures except runid, num_q and gm_map (not sums or means over queries).
 OFFICIAL_COUNTS = ("num_ret", "num_rel", "num_rel_ret")
 OFFICIAL_MEANS = ("map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
 
@@ -257,7 +257,7 @@ def set_threshold(measure: Measure, threshold: float) -> Measure:
 
 
 def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) -> None:
-    """Warn once if NDCG or AP@k differs from trec_eval and the qrels contain a grade above 1."""
+    """If the highest grade exceeds 1, warn once that trec_eval defines NDCG or AP@k differently."""
     texts = {}
     for m in measures if highest_grade > 1 else ():
         name, k, setting = type(m).__name__, getattr(m, "k", None), vars(m).get

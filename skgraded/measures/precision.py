@@ -50,7 +50,7 @@ check_divisor = choice_validator("divisor", ("min", "relevant"))
 
 @share_fields
 class _Averaged(Ranked):
-    """Base class for measures that divide by R or min(R, k) for R relevant documents."""
+    """Base class for measures that divide by the number of relevant documents R or by min(R, k)."""
 
     divisor: str = parameter(default="min", check=check_divisor)
 
@@ -250,7 +250,10 @@ def _plan_mean(measure: Ranked, values: np.ndarray, layout: Layout) -> Plan:
 
 
 class _DefinedAsZero(base.Relevance):
-    """Base class for measures defined as 0 if no document is relevant and `undefined` is 0."""
+    """Base class for precision and other measures that are 0 if no document is relevant.
+
+    Queries without a relevant document are undefined only if `undefined` is 1 or nan.
+    """
 
     def _undefined(self, layout: Layout) -> np.ndarray:
         return (self.undefined != 0) & super()._undefined(layout)

@@ -15,7 +15,7 @@ from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block
 
 Prior: TypeAlias = float | Callable[[Any, Any], float]  # the callable takes items v and w
 Pair: TypeAlias = tuple[Hashable, Hashable]  # (preferred, other)
-Side = tuple[np.ndarray, np.ndarray]  # a bit table, and the row index of each item
+Side = tuple[np.ndarray, np.ndarray]  # a bit table, and the index of each item's row
 BLOCK = 1024  # number of items per block; one row of bits takes 128 bytes
 check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "ignore"))
 
@@ -189,7 +189,7 @@ class PairCounts(NamedTuple):
     """Pair counts for one query. Each array has one element per counted item v."""
 
     ranks: np.ndarray  # R(v)
-    n_below: np.ndarray  # number of items that the truth ranks below v, plus 1 for v itself
+    n_below: np.ndarray  # number of items ranked below v in the truth, plus 1 for v itself
     agree: np.ndarray  # number of items ranked above v in both the truth and the prediction
     disagree: np.ndarray  # number of items below v in the prediction but above v in the truth
     of_prior: np.ndarray  # EP summed over pairs with unknown order; 0 unless prior is callable
@@ -198,7 +198,7 @@ class PairCounts(NamedTuple):
 def count_stated_pairs(
     truth: StatedPairs, prediction: StatedPairs | Scores, items: Container[Hashable]
 ) -> PairCounts:
-    """Count the stated pairs with both items in `items`, as if no two pairs shared an item."""
+    """Count the stated pairs whose items are both in `items`, treating each pair on its own."""
     pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
     agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)
     disagree = np.array([prediction.prefers(w, v) for v, w in pairs], int)

@@ -214,8 +214,8 @@ def compute_preference_values(
     formulas = [FORMULAS[type(measure)] for measure in measures]
     if cycles == "ignore" and _compute_edrc in formulas:
         raise ValueError(
-            "EDRC requires the transitive closure of the preferences, which cycles='ignore' does "
-            "not compute: use only pair_accuracy and kendall_tau, or a different value of cycles."
+            "EDRC requires the transitive closure of the preferences, which is not computed with "
+            "cycles='ignore': use only pair_accuracy and kendall_tau, or change cycles."
         )
     pairs_of = read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
@@ -300,7 +300,7 @@ def refuse_lacking(queries: Collection[Hashable], mapping: Mapping[Any, Any], na
 
 
 def read_pairs_by_query(pairs: Any, qid: QueryIds | None, name: str) -> dict[Hashable, list[Pair]]:
-    """Return a dict of each query's pairs; without `qid`, all pairs belong to the query None."""
+    """Return a dict of each query's pairs; if `qid` is None, the only key is None."""
     read = read_pairs(pairs, name)
     refuse_empty(read, name)
     if qid is None:
@@ -372,7 +372,8 @@ def read_item_scores(scores: Mapping[Hashable, Any], name: str) -> dict[Hashable
         if not isinstance(score, (numbers.Real, np.bool_)) or is_missing(score):
             raise (ValueError if is_missing(score) else TypeError)(
                 f"Argument {name} must map items to numbers, but it maps {item!r} to {score!r}. To "
-                "pass a mapping of queries, also pass qid. To pass pairs, use a list of tuples."
+                "pass scores or pairs for each query, also pass qid. To pass pairs, use a list of "
+                "tuples."
             )
         read[item] = score
     return read

@@ -86,7 +86,10 @@ class _Evaluator(providers.Evaluator):
 
 
 def _pick_columns(source: Any, names: list[str]) -> Any:
-    """Select the named columns and ranks of a frame; return other input as a mapping or list."""
+    """Return the named columns of a frame, and its column "rank" if there is one.
+
+    Return other input as a mapping or a list.
+    """
     if hasattr(source, "columns"):
         return {name: source[name] for name in (*names, "rank") if name in source.columns}
     return source if isinstance(source, Mapping) else list(source)
