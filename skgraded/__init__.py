@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Imported lazily, because importing scikit-learn takes most of a second.
+# These names are imported lazily, because importing scikit-learn takes most of a second.
 LATER: dict[str, tuple[str, ...]] = {
     "display": (
         "CutoffCurveDisplay",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 ROWS_PER_THREAD = 50_000  # minimum number of rows per thread; starting a thread takes 0.1 ms
-ROWS_PER_CHUNK = 10_000  # minimum number of rows per chunk; processing them takes about 30 µs
+ROWS_PER_CHUNK = 10_000  # minimum rows per chunk; processing a chunk of this size takes about 30 µs
 SHARE = 5 / 6  # chunk size as a fraction of the remaining rows per thread
 
 
@@ -68,7 +68,7 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
     for lock in locks[1:]:
         try:
             _thread.start_new_thread(process_chunks, (lock,))
-        except RuntimeError:  # cannot start more threads; the running threads process all chunks
+        except RuntimeError:  # no more threads can start; the running threads process all chunks
             lock.release()
     process_chunks(locks[0])
     for lock in locks:

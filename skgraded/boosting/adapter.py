@@ -179,7 +179,10 @@ class Adapter:
         add_round: Callable[[np.ndarray], None],
         fit_params: dict[str, Any],
     ) -> Any:
-        """Fit a copy until `state.is_over`; pass each round's validation scores to `add_round`."""
+        """Fit a copy until `state.is_over` is true.
+
+        Pass the validation scores to `add_round` after each round.
+        """
         return self._fit_steps(
             self.whole,
             [training, validation],

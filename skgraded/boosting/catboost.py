@@ -187,10 +187,10 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
         contain parentheses, because CatBoost rejects its built-in metrics with these names for some
         losses. It raises a ValueError if the data sets do not match `group_id` and `eval_group_id`.
 
-        **If CatBoost shuffles the training rows, their value is 0, and a UserWarning is issued.**
-        CatBoost shuffles them if there are categorical features or if ``boosting_type="Ordered"``,
-        unless ``has_time=True``. Early stopping depends only on the evaluation rows, which are
-        never shuffled.
+        **If CatBoost shuffles the training rows, the metric returns 0 for the training set and
+        issues a UserWarning.** CatBoost shuffles them if there are categorical features or if
+        ``boosting_type="Ordered"``, unless ``has_time=True``. Early stopping depends only on the
+        evaluation rows, which are never shuffled.
 
     Raises
     ------

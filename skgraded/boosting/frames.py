@@ -1,4 +1,4 @@
-"""Access to stack frames of other libraries, to read values that they do not pass to our code."""
+"""Access to values that other libraries do not pass to our code, through their stack frames."""
 
 import sys
 from collections.abc import Mapping

@@ -225,7 +225,7 @@ class Objective:
     def compute_gradients(
         self, judgments: Judgments, preds: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first and second derivatives per row, multiplied by the query weights.
+        """Return the gradient and hessian of each row, multiplied by the query weights.
 
         Both arrays contain finite 32-bit floats, clipped to half the largest 32-bit float.
         """
@@ -268,7 +268,7 @@ def is_trainable(measure: Measure) -> bool:
     plan = prepare(measure, get_layout(Judgments([0.0]))).plan
     if plan is None:
         return False
-    # Without a discount, swapping two documents above the cut-off does not change the measure.
+    # Without a discount, swapping two of the first k documents does not change the measure.
     return plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
 
 

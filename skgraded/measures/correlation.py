@@ -387,9 +387,10 @@ class _TiedRanking:
         last = np.cumsum(sizes)
         first = last - sizes + 1
         self.first, self.last = first[block], last[block]  # only used for listed items
-        # For each rank: its tie group's first and last rank, and the group's share up to the rank
+        # For each rank: the first and last rank of its tie group
         begin, end = np.repeat([first, last], sizes, axis=1)[:, : self.n]
-        self.share = np.zeros(len(scores))  # 0 beyond the end of the ranking
+        # Fraction of the tie group's ranks up to each rank; 0 beyond the end of the ranking
+        self.share = np.zeros(len(scores))
         self.share[: self.n] = (np.arange(1, self.n + 1) - begin + 1) / (end - begin + 1)
 
     def count_items(self, items: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

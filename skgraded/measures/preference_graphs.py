@@ -169,7 +169,7 @@ class Scores:
 # For each block of items, `iterate_sides` yields two bit tables with one row per item.
 # Each row of the first table marks the items in the block that rank above the row's item.
 # Each row of the second table marks the items in the block that rank below the row's item.
-# An array with the row index of each item accompanies each table; -1 means an empty row.
+# Each table comes with an array of the items' row indices, in which -1 means an empty row.
 # `number` contains the index of each item among the counted items; -1 means not counted.
 
 

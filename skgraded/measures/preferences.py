@@ -215,7 +215,8 @@ def compute_preference_values(
     if cycles == "ignore" and _compute_edrc in formulas:
         raise ValueError(
             "EDRC requires the transitive closure of the preferences, which is not computed with "
-            "cycles='ignore': use only pair_accuracy and kendall_tau, or change cycles."
+            "cycles='ignore': use only pair_accuracy and kendall_tau, or choose a different value "
+            "of cycles."
         )
     pairs_of = read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
@@ -470,7 +471,7 @@ def _compute_edrc(
 
 
 def _count_known(counts: graphs.PairCounts) -> tuple[int, int]:
-    """Return the number of known pairs, and the number of agreements minus disagreements."""
+    """Return the number of known pairs, and how many more of them agree than disagree."""
     surplus = int(counts.agree.sum() - counts.disagree.sum())
     return int((counts.n_below - 1).sum()), surplus  # n_below counts the item itself
 
