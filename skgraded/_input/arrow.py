@@ -70,7 +70,7 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
 
 
 def _convert_polars(series: "pl.Series") -> Any:
-    if str(series.dtype) == "Object":  # Arrow would store the memory addresses of the objects
+    if str(series.dtype) == "Object":  # Arrow would store the memory addresses of Python objects
         raise TypeError("cast it to another polars type.")
     return series.to_arrow()
 

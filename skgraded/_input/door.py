@@ -318,7 +318,7 @@ def check_scores(
     expected: str = "y_true",
     row_name: RowName = ROW,
 ) -> np.ndarray:
-    """Return scores as float64; -inf means "not retrieved", and NaN is an error.
+    """Return scores as float64; -inf means "not retrieved", and NaN raises an error.
 
     If float64 cannot represent all integer scores exactly, they are replaced by their ranks.
     """

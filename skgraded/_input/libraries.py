@@ -166,7 +166,7 @@ def has_metrics(library: str) -> bool:
 
 
 def refuse_library(measure: object) -> None:
-    """Raise a TypeError if a boosting library calls the measure as a metric.
+    """Raise a TypeError if a boosting library uses the measure as a metric.
 
     XGBoost estimators would call a measure once per query or once for all rows, and minimize it.
     LightGBM and CatBoost first copy the dicts and lists of parameters that contain the measure.

@@ -37,7 +37,7 @@ DIFFERENT = (
     "use -c to count missing queries as empty rankings."
 )
 _dump = partial(json.dumps, indent=2, ensure_ascii=False, allow_nan=False)
-Systems: TypeAlias = Mapping[str, Any]  # Evaluations or Summaries, keyed by name
+Systems: TypeAlias = Mapping[str, Any]  # Evaluations or Summaries, keyed by system name
 Means: TypeAlias = dict[str, Evaluation] | Summary | Summaries
 
 
@@ -97,7 +97,8 @@ def _select_means(columns: Sequence[MeasureColumn]) -> list[MeasureColumn]:
     text = "Comparisons, intervals, segments, weighted tables and HTML pages contain only means"
     if not means:
         raise ValueError(
-            f"{text}: add a measure that is not a total or geometric mean; got {others}."
+            "At least one measure must be neither a total nor a geometric mean; got "
+            f"{others}. {text}."
         )
     if others:
         warn_user(f"{text}. Left out: {others}.")
@@ -318,7 +319,7 @@ def _write_means_json(report: Means, systems: Systems, args: Namespace) -> str:
     geometric = [column.name for column in args.columns if column.kind == "geometric mean"]
     for name, entry in entries.items():
         values = summarize_columns(systems[name], args.columns)
-        for column in geometric:  # from_json would compute the arithmetic mean instead
+        for column in geometric:  # from_json would compute the arithmetic, not the geometric mean
             entry["mean"][column] = values[column]
             del entry["per_query"][column], entry["undefined"][column]
         if totals := {c.name: values[c.name] for c in args.columns if c.kind == "total"}:

@@ -100,7 +100,7 @@ def jackknife(
 
 
 def compute_exact_interval(estimate: float, n: float, level: float) -> ConfidenceInterval:
-    """Compute Korn and Graubard's (1998) confidence interval for an agreement between -1 and 1.
+    """Compute Korn and Graubard's (1998) confidence interval for a statistic between -1 and 1.
 
     This is the Clopper-Pearson interval for (1 - estimate) / 2, treated as the proportion of
     successes in n independent trials, where n need not be an integer.
@@ -244,7 +244,7 @@ FEWEST_QUERIES = 10  # with fewer human-judged queries, estimated weights and er
 
 
 class PoweredMean(NamedTuple):
-    """A prediction-powered mean over n human-judged queries and n_judge additional queries."""
+    """A prediction-powered mean over n human-judged and n_judge additional machine-judged queries."""
 
     n: int
     n_judge: int
@@ -276,7 +276,7 @@ class PoweredMean(NamedTuple):
 
 
 def variance(values: np.ndarray) -> float:
-    """Return the variance (divisor n - 1); 0 if the values are identical up to rounding."""
+    """Return the variance (divisor n - 1); 0 if the values are equal up to rounding errors."""
     if np.ptp(values) <= ROUNDING * np.abs(values).max():
         return 0.0
     return float(np.var(values, ddof=1))

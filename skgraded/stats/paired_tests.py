@@ -20,7 +20,7 @@ from skgraded.stats.rounding import are_equal, subtract
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
-# Wilcoxon's test is exact for at most this many queries, with and without ties or zeros.
+# Maximum numbers of queries for the exact Wilcoxon test, with and without ties or zeros
 MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, relative to the sum of absolute values
 WIDE = 1e9  # above this ratio of two differences, the slack of the larger could exceed the smaller
@@ -84,7 +84,7 @@ def subtract_baseline(
     *,
     merge: bool = False,
 ) -> np.ndarray:
-    """Subtract the baseline values; return nan where a value is missing or the weight is 0.
+    """Return values - baseline_values, with nan where a value is missing or the weight is 0.
 
     Queries are tied if and only if their difference is 0; see `subtract`.
     """
@@ -121,7 +121,7 @@ class PairedTest(NamedTuple):
     # `cluster` is None or contains the cluster number of each query.
     p: Callable[..., Any]
     # smallest_p(n, n_resamples) returns the lowest possible p-value for n ≥ 1 nonzero differences.
-    # The second return value is True if the number of resamples limits this p-value.
+    # smallest_p also returns whether the number of resamples limits this smallest p-value.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
     # The sign of statistic(differences) shows which system the test favors; None means the mean.
     statistic: Callable[[np.ndarray], float] | None
@@ -323,7 +323,7 @@ def _sum_signed_ranks(differences: np.ndarray) -> float:
 
 
 def _double_ranks(differences: np.ndarray) -> np.ndarray:
-    """Return twice the ranks of the absolute differences, which are integers; zeros have rank 0."""
+    """Return the doubled ranks, which are integers, of the absolute differences; 0 for zeros."""
     from scipy.stats import rankdata
 
     ranks, differs = np.zeros(len(differences)), differences != 0

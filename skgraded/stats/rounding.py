@@ -1,4 +1,4 @@
-"""Handle rounding errors: equality of values and differences, exact sums, and histogram bins.
+"""Compare values up to rounding errors, compute exact sums, and assign values to histogram bins.
 
 Two values in a sample are considered equal if they differ by at most 5e-13 times the larger value
 or the sample's mean absolute value, whichever is greater. For example, a TauAP value near 0 is a

@@ -106,7 +106,7 @@ def forest(
 
 
 def _locate_in_percent(value: float, low: float, high: float) -> float | None:
-    """Return a position on an axis as a percentage of its length; None for nan."""
+    """Return the position of a value as a percentage of the axis length; None for nan."""
     return None if math.isnan(value) else round(100 * (value - low) / (high - low), 2)
 
 

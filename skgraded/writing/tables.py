@@ -157,7 +157,7 @@ def fitting(table: Any, output: str) -> dict[str, list[Any]]:
 
 
 def join_limits(table: Any) -> dict[str, list[Any]]:
-    """Replace the columns with lower and upper limits by a single column of intervals."""
+    """Merge the columns of lower and upper limits into a single column of intervals."""
     names = {"ci_low": "interval"}
     joined = {names.get(name, name): list(table[name]) for name in table if name != "ci_high"}
     if "interval" in joined:

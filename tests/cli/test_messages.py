@@ -67,7 +67,7 @@ COMMANDS = [  # each with a regex that the message matches
     ("evaluate qrels none", "^skgraded: .*No such file or directory: 'none'\n$"),
     (
         "compare qrels a.run b.run -c -m gm_map --names trec_eval",
-        r"contain only means: add a measure .*; got gm_map \(geometric mean\)",
+        r"must be neither .*; got gm_map \(geometric mean\)\. .* contain only means\.$",
     ),
     ("evaluate qrels b.run -l x -m ap", "argument -l/--threshold: invalid float value"),
     ("evaluate qrels b.run -l nan -m ap", "--threshold must be a finite number ≥ 0; got nan"),
