@@ -97,7 +97,8 @@ def test_the_values_of_unjudged_documents_are_up_to_date(ohsumed):
     benchmarks = (DOCS.parent / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert "\n".join(lines[:6]) in benchmarks and "\n".join(lines[7:]) in benchmarks
     text = " ".join(page("unjudged.md").split())
-    for value in ("0.409 and 0.335", "0.429 and 0.483", "0.526 and 0.483", "is 0.722", "to 0.255"):
+    reversed_order = "0.429 for feature 21 and 0.483 for feature 20"
+    for value in ("0.409 and 0.335", reversed_order, "0.526 and 0.483", "is 0.722", "to 0.255"):
         assert value in text and all(
             f" {number} " in " ".join(lines) for number in re.findall(r"[0-9.]+", value)
         )
