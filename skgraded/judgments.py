@@ -1,7 +1,5 @@
 """The Judgments class, which stores validated grades for repeated evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from copy import copy
 from functools import partial

@@ -4,8 +4,6 @@ CatBoost's rankers require the rows of each query to be contiguous. They accept 
 query weight per row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 

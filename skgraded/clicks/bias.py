@@ -1,11 +1,9 @@
 """Estimate position bias, that is, how often users examine each position, from a click log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +19,6 @@ from skgraded.clicks.impressions import (
 )
 from skgraded.stats.position_bias import METHODS, Interventions
 from skgraded.writing import tables
-
-if TYPE_CHECKING:
-    import pandas
 
 UNITS = {"session": "sessions", "qid": "queries", "row": "rows"}
 CHECK_CLIP = number_validator("clip", 1, optional=True)
@@ -56,7 +51,7 @@ class PositionBias:
         weights = invert_examination(np.append(self.examination, np.nan), CHECK_CLIP(clip))
         return weights[np.minimum(read_positions(position), len(self.examination))]
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> tables.DataFrame:
         """Tabulate the estimates, one row per position.
 
         The pandas.DataFrame has the columns

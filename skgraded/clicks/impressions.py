@@ -1,7 +1,5 @@
 """Checked columns of a log of impressions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self

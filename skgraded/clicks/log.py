@@ -1,9 +1,7 @@
 """The class `ClickLog` estimates position bias, grades, preferences and comparisons from clicks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,9 +29,6 @@ from skgraded.stats.paired_tests import compute_p_of_identical
 from skgraded.stats.position_bias import METHODS
 from skgraded.stats.rounding import ROUNDING
 from skgraded.writing import tables
-
-if TYPE_CHECKING:
-    import pandas
 
 RULES = ("click_skip_above", "last_click_skip_above")
 MOST_LEFT_OUT = 0.05  # maximum share of resamples that may lack an estimate of the examination
@@ -278,7 +273,7 @@ class ClickLog:
         n_resamples: int = 200,
         rng: int | np.random.Generator | None = None,
         progress: bool = False,
-    ) -> pandas.DataFrame:
+    ) -> tables.DataFrame:
         r"""Compare rankers by the DCG of the weighted clicks in each session.
 
         The value of a session is the sum of discount / examination over its clicks. The discount

@@ -4,15 +4,13 @@ All engines share this code. A part is a batch, a file, or a partition of a fram
 state the part and the row within the part.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -73,11 +71,11 @@ class Measured(NamedTuple):
         """The number of queries, named as in Arrow tables."""
         return len(self.columns[PLACE])
 
-    def take(self, queries: np.ndarray | slice) -> Measured:
+    def take(self, queries: np.ndarray | slice) -> Self:
         """Return the values of the queries at the given positions."""
         evaluations = {name: take_queries(part, queries) for name, part in self.evaluations.items()}
         columns = {name: values[queries] for name, values in self.columns.items()}
-        return Measured(evaluations, columns, self.types)
+        return type(self)(evaluations, columns, self.types)
 
 
 Item: TypeAlias = "pa.Table | Measured"  # validated rows, or values of queries

@@ -1,7 +1,5 @@
 """Rank correlations (pair accuracy, AUC, τ_ap, EDRC, τ_b and ρ) and rank-biased overlap."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Measures as functions of the relevance threshold or the cut-off."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Measures with rank discounts: DCG, NDCG and NDCNG, and user models such as ERR and RBP."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Measures of precision and recall, such as average precision, P@k and reciprocal rank."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cross-validation of rankers, with per-query values of out-of-fold predictions."""
 
-from __future__ import annotations
-
 import numbers
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fitting and scoring of rankers on folds that keep queries whole."""
 
-from __future__ import annotations
-
 import numbers
 import warnings
 from collections.abc import Iterable
@@ -81,7 +79,7 @@ class RankerOnRows:
                     "cross-validation: wrap it in QueryRanker, which sorts the rows by query."
                 )
 
-    def fit(self, rows: np.ndarray, rounds: CandidateRounds | None = None) -> Any:
+    def fit(self, rows: np.ndarray, rounds: "CandidateRounds | None" = None) -> Any:
         """Fit a copy of the ranker on the given rows, with the metadata that it requests.
 
         A QueryRanker with early stopping trains on the folds of `rounds`.

@@ -1,12 +1,10 @@
 """RacingSearchCV, a hyperparameter search that stops training hopeless candidates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,9 +48,6 @@ from skgraded.reports.comparing import compare
 from skgraded.reports.pairing import are_unequal, refuse_unequal
 from skgraded.stats.racing import compare_with_leader
 from skgraded.writing import tables
-
-if TYPE_CHECKING:
-    import pandas
 
 # Attributes that a fitted search takes from its best estimator
 OF_BEST_ESTIMATOR = (
@@ -441,7 +436,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         )
         return compute_means(as_measures(self.measure)[:1], judgments, scores)[0]
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> tables.DataFrame:
         """Return one row per candidate, in the order of ``cv_results_["params"]``.
 
         The columns are the parameters, ``mean``, ``n_rounds``, ``best_rounds``, ``dropped``,

@@ -1,7 +1,5 @@
 """Ranking measures as scikit-learn scorers, and warnings about the queries that they score."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from copy import copy, deepcopy
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -54,7 +52,7 @@ SHARED = (
 @suggest_arguments
 def make_ranking_scorer(
     measure: Scored, *, qid: Source = None, response_method: ResponseMethod = None
-) -> RankingScorer:
+) -> "RankingScorer":
     """Make a scorer from ranking measures, for scikit-learn's model selection.
 
     Parameters

@@ -1,12 +1,10 @@
 """The `Comparison` class: paired differences as tables, sentences and an HTML page."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, fields
 from itertools import count, groupby, product
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,10 +37,6 @@ from skgraded.writing.tables import (
     swap_systems,
 )
 from skgraded.writing.text import Bound, Interval, Marked, fixed, make_heading
-
-if TYPE_CHECKING:
-    import pandas
-
 
 ARRAYS = "per_query", "weights", "judged", "segment"  # fields
 CHECK_MAX_LOSS = number_validator("max_loss", 0)
@@ -183,11 +177,11 @@ class Comparison(Report):
 
     # Tables --------------------------------------------------------------------------------------
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> tables.DataFrame:
         """Return the rows of the comparison as a pandas.DataFrame; see `compare`."""
         return _create_frame(self.rows, select_names("frame", self.rows))
 
-    def outcomes(self, max_loss: float = 0.0) -> pandas.DataFrame:
+    def outcomes(self, max_loss: float = 0.0) -> tables.DataFrame:
         r"""Report whether each system is worse than the baseline, for use as a release gate.
 
         Parameters
@@ -248,11 +242,11 @@ class Comparison(Report):
         names = ("segment", "system", "measure", "difference")
         return {name: rows[name] for name in names} | judged
 
-    def summary(self) -> pandas.DataFrame:
+    def summary(self) -> tables.DataFrame:
         """Tabulate the means of all systems, best system first; see `Leaderboard.to_frame`."""
         return self.leaderboard().to_frame()
 
-    def leaderboard(self) -> Leaderboard:
+    def leaderboard(self) -> "Leaderboard":
         """Return the means of all systems, sorted by the first measure, best system first.
 
         Examples
@@ -381,7 +375,7 @@ class Comparison(Report):
             },
         )
 
-    def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
+    def _in_notebook(self) -> tuple[str, tables.DataFrame]:
         return self.leaderboard().verdict, self.to_frame()
 
     # Parts of tables and texts -------------------------------------------------------------------
@@ -462,7 +456,7 @@ class Comparison(Report):
         )
 
 
-def _create_frame(rows: Rows, names: list[str]) -> pandas.DataFrame:
+def _create_frame(rows: Rows, names: list[str]) -> tables.DataFrame:
     """Create a DataFrame of the named columns; omit ``segment`` if there are no segments."""
     is_hidden = {"segment": rows["segment"][0] is None}
     return tables.frame({name: rows[name].tolist() for name in names if not is_hidden.get(name)})
@@ -516,7 +510,7 @@ class Leaderboard(Table):
     verdict: str
     more: dict[str, list[float]] = field(default_factory=dict)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> tables.DataFrame:
         """Tabulate the means and ranks, with one row per measure and system.
 
         The pandas.DataFrame has the columns ``segment`` (with `by`), ``system``, ``measure``,

@@ -1,7 +1,5 @@
 """Evaluation of scores against grades, and of predicted against true preferences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, overload
 

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,9 +48,6 @@ from skgraded.writing.json_text import (
     write_arrays,
     write_json_ids,
 )
-
-if TYPE_CHECKING:
-    import pandas
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -344,7 +341,7 @@ class Evaluation(Report):
 
     # Looking closer ------------------------------------------------------------------------------
 
-    def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
+    def worst(self, n: int = 10, measure: str | Measure | None = None) -> tables.DataFrame:
         """Return the rows of `to_frame` with the lowest values, in ascending order.
 
         Undefined queries are excluded.
@@ -373,7 +370,7 @@ class Evaluation(Report):
         method: str = "t",
         n_resamples: int = 9999,
         rng: Rng = 0,
-    ) -> pandas.DataFrame:
+    ) -> tables.DataFrame:
         """Tabulate means and intervals, with one row per measure, or per segment and measure.
 
         Parameters
@@ -447,7 +444,7 @@ class Evaluation(Report):
 
     # Output --------------------------------------------------------------------------------------
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> tables.DataFrame:
         """Tabulate the per-query values, one row per query.
 
         The pandas.DataFrame has the column ``query_id``, one column per measure and, if queries are
@@ -456,7 +453,7 @@ class Evaluation(Report):
         weight = {} if self.weights is None else {"weight": self.weights}
         return tables.frame({"query_id": self.query_ids, **self.per_query, **weight})
 
-    def _shown(self) -> pandas.DataFrame:
+    def _shown(self) -> tables.DataFrame:
         return self.summary(LEVEL)
 
     def _page(self, title: str | None = None) -> str:
@@ -750,7 +747,7 @@ class CrossEvaluation(Evaluation):
             tests = FoldValues(query[kept], tests.fold[kept], values)
         return replace_fields(part, fold=self.fold[rows], tests=tests)
 
-    def by_fold(self) -> pandas.DataFrame:
+    def by_fold(self) -> tables.DataFrame:
         """Tabulate the folds, one row per fold.
 
         The columns of the pandas.DataFrame are ``fold``, ``n_queries``, the mean of each measure,
@@ -777,7 +774,7 @@ class CrossEvaluation(Evaluation):
             columns["error"] = [error or "" for error in self.errors]
         return tables.frame(columns)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> tables.DataFrame:
         """Tabulate the per-query values, with the ``fold`` of each query in the second column."""
         frame = super().to_frame()
         frame.insert(1, "fold", self.fold)

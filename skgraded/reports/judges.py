@@ -1,11 +1,9 @@
 """Agreement between judges, and means that combine human and machine judgments."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,10 +48,6 @@ from skgraded.stats.rounding import ROUNDING
 from skgraded.writing import tables
 from skgraded.writing.text import list_values
 
-if TYPE_CHECKING:
-    import pandas
-
-
 MOST_GRADES = 1000  # maximum number of distinct grades in ordinal statistics, to limit memory
 PERSISTENCE = 0.9  # persistence parameter p of the rank-biased overlap
 LEADERBOARDS = (
@@ -80,11 +74,11 @@ class JudgeComparison:
     """A comparison of judges with a trusted judge, returned by `compare_judges`."""
 
     _truth: str
-    _labels: pandas.DataFrame
-    _leaderboards: pandas.DataFrame
-    _confusions: dict[str, pandas.DataFrame]
+    _labels: tables.DataFrame
+    _leaderboards: tables.DataFrame
+    _confusions: dict[str, tables.DataFrame]
 
-    def labels(self) -> pandas.DataFrame:
+    def labels(self) -> tables.DataFrame:
         """Tabulate how well each judge's document grades agree with the truth.
 
         The pandas.DataFrame has one row per judge, with the following columns:
@@ -103,7 +97,7 @@ class JudgeComparison:
 
     to_frame = labels
 
-    def leaderboards(self) -> pandas.DataFrame:
+    def leaderboards(self) -> tables.DataFrame:
         """Tabulate how similar each judge's leaderboard is to the truth's leaderboard.
 
         The pandas.DataFrame has one row per judge and measure; it is empty if `y_scores` is None.
@@ -124,7 +118,7 @@ class JudgeComparison:
         """
         return self._leaderboards.copy()
 
-    def confusion(self, judge: str) -> pandas.DataFrame:
+    def confusion(self, judge: str) -> tables.DataFrame:
         """Tabulate how many documents received each pair of grades.
 
         The rows of the pandas.DataFrame are the truth's grades, and the columns are the judge's
@@ -490,7 +484,7 @@ class PredictionPowered:
         level = self._level if level is None else CHECK_LEVEL(level)
         return {name: estimate.interval(level) for name, estimate in self._estimates.items()}
 
-    def summary(self) -> pandas.DataFrame:
+    def summary(self) -> tables.DataFrame:
         """Tabulate the means, one row per measure.
 
         The pandas.DataFrame has the following columns:
@@ -596,7 +590,7 @@ def prediction_powered(
 
 def plan_judgments(
     pilot_human: Evaluation, pilot_judge: Evaluation, half_width: float, level: float = 0.95
-) -> pandas.DataFrame:
+) -> tables.DataFrame:
     """Estimate how many queries people must judge for an interval of a given width.
 
     Parameters

@@ -1,11 +1,9 @@
 """Comparisons of Summaries of different queries, from two periods or from many days."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +30,6 @@ from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import tables
 
-if TYPE_CHECKING:
-    import pandas
-
-
 # Two periods -------------------------------------------------------------------------------------
 
 CHECK_SMALLEST = number_validator("smallest", 0, above=True, optional=True)
@@ -49,7 +43,7 @@ def compare_periods(
     by: str | list[str] | None = None,
     correction: str | None = "holm",
     level: float = 0.95,
-) -> pandas.DataFrame:
+) -> tables.DataFrame:
     """Compare the means of two Summaries of different queries, for example from two days.
 
     The queries of the two periods are treated as independent samples.
@@ -183,7 +177,7 @@ def _pair_segments(
 
 def trend(
     summaries: Iterable[Summary | Summaries], *, season: int | None = None, level: float = LEVEL
-) -> pandas.DataFrame:
+) -> tables.DataFrame:
     r"""Tabulate the means of labeled Summaries, with control limits computed from earlier days.
 
     A mean outside the limits differs from the means of earlier days by more than the usual

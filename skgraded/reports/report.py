@@ -22,8 +22,6 @@ from skgraded.writing.pages import MAX_QUERIES, PageTable, render
 from skgraded.writing.text import DIGITS, list_values, note_undefined, shorten_text, utf8
 
 if TYPE_CHECKING:
-    import pandas
-
     from skgraded.reports.evaluation import Evaluation
     from skgraded.reports.summary import Summary
 
@@ -92,7 +90,7 @@ def concatenate(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarr
 class Table:
     """Base class for tables that can be written as Markdown and LaTeX."""
 
-    to_frame: Callable[..., pandas.DataFrame]  # defined by each subclass
+    to_frame: Callable[..., tables.DataFrame]  # defined by each subclass
 
     def _shown(self) -> Any:
         """Return the table for Markdown."""
@@ -139,7 +137,7 @@ class Report(Table):
     Reports are frozen dataclasses. Two reports are equal if all compared fields are equal.
     """
 
-    summary: Callable[..., pandas.DataFrame]  # these are defined by each subclass
+    summary: Callable[..., tables.DataFrame]  # these are defined by each subclass
     to_dict: Callable[[], dict[str, Any]]
     from_dict: Any  # the inverse, a class method
     _page: Callable[[str | None], str]
@@ -194,7 +192,7 @@ class Report(Table):
             import jinja2  # noqa: F401
         return return_or_write(self._page(title), path)
 
-    def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
+    def _in_notebook(self) -> tuple[str, tables.DataFrame]:
         """Return the text and the table to display in a notebook."""
         return repr(self), self.summary()
 
@@ -237,7 +235,7 @@ CAPTION = (
 
 def render_evaluation(
     title: str,
-    frames: dict[str, pandas.DataFrame],
+    frames: dict[str, tables.DataFrame],
     queries: Evaluation,
     n_queries: int,
     is_weighted: bool,
@@ -267,7 +265,7 @@ def render_evaluation(
 
 
 def _describe_evaluation(
-    summary: pandas.DataFrame, queries: Evaluation, n_queries: int, is_weighted: bool
+    summary: tables.DataFrame, queries: Evaluation, n_queries: int, is_weighted: bool
 ) -> str:
     """Return the text below the title, which contains the numbers of queries and measures."""
     judged = {

@@ -1,7 +1,5 @@
 """Evaluation of runs with qrels."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from operator import itemgetter

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -35,9 +35,6 @@ from skgraded.stats.paired_tests import PairedSample
 from skgraded.stats.rounding import Moments, sum_exactly
 from skgraded.writing import tables
 from skgraded.writing.json_text import VERSION, read_json_id, write_json_id
-
-if TYPE_CHECKING:
-    import pandas
 
 # Segments and labels -----------------------------------------------------------------------------
 
@@ -74,7 +71,7 @@ class Mergeable(Report):
         check_summaries({f"part {i}": part for i, part in enumerate(parts)}, are_merged=True)
         return merge_in_order(parts)
 
-    def summary(self, level: float = LEVEL) -> pandas.DataFrame:
+    def summary(self, level: float = LEVEL) -> tables.DataFrame:
         """Tabulate means and their intervals at confidence level `level`.
 
         The pandas.DataFrame has one row per measure and, where applicable, per system and segment.
@@ -83,7 +80,7 @@ class Mergeable(Report):
         """
         return tables.frame(self._rows(level))
 
-    def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
+    def to_frame(self, level: float = LEVEL) -> tables.DataFrame:
         """Return the table from `summary`, with a ``label`` column if there are labels.
 
         With `by`, the first rows describe all queries, and their segment is None. The label of a
@@ -99,7 +96,7 @@ class Mergeable(Report):
             columns[name] = make_object_array(columns[name])
         return tables.frame(({"label": [label] * len(rows)} if label else {}) | columns)
 
-    def _shown(self) -> pandas.DataFrame:
+    def _shown(self) -> tables.DataFrame:
         """Return the table from `to_frame`, with "" instead of None in the rows for all queries."""
         return self.to_frame().fillna(dict.fromkeys(list_segment_names(self.by), ""))
 
@@ -327,7 +324,7 @@ class Summary(Mergeable):
         q = number_validator("q", 0, 1)(q)
         return {name: tally.quantile(q) for name, tally in self.tallies.items()}
 
-    def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
+    def worst(self, n: int = 10, measure: str | Measure | None = None) -> tables.DataFrame:
         """Return the queries with the lowest values, in ascending order; see `Evaluation.worst`.
 
         A Summary stores 20 queries per measure; a ValueError is raised if `n` is larger and more

@@ -1,7 +1,5 @@
 """Summaries of a measure's per-query values, and of the differences between two systems."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -64,13 +62,13 @@ class Tally:
             list(evaluation.per_query).index(name),
         )
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: Self) -> Self:
         worst: dict[Any, tuple[float, ...]] = {}  # a query in both keeps its lower value
         for query, row in sorted(
             [*self.worst, *other.worst], key=lambda pair: (pair[1][self.at], make_sort_key(pair[0]))
         ):
             worst.setdefault(query, row)
-        return Tally(
+        return type(self)(
             self.moments + other.moments,
             self.n_undefined + other.n_undefined,
             count_bins(*np.hstack([self.counts, other.counts])),
@@ -170,15 +168,13 @@ class Differences:
         moments = Moments.of(differences, weights)
         return cls(moments, first_sum, second_sum, **count_outcomes(differences))
 
-    def __add__(self, other: Differences) -> Differences:
-        return Differences(
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
             *(getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
         )
 
-    def __neg__(self) -> Differences:
-        return Differences(
-            -self.moments, self.second, self.first, self.losses, self.ties, self.wins
-        )
+    def __neg__(self) -> Self:
+        return type(self)(-self.moments, self.second, self.first, self.losses, self.ties, self.wins)
 
     def sample(self) -> PairedSample:
         """Convert the summary to a sample for a comparison."""

@@ -6,13 +6,11 @@ difference of larger numbers and has their rounding errors. Multiplying all valu
 does not change which values are equal.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import add
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -98,7 +96,7 @@ class Moments:
     wvv: Fraction  # Σ u v
 
     @classmethod
-    def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
+    def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Self:
         """Compute the moments of finite values; if `weights` is None, all weights are 1."""
         if weights is None:  # this branch only saves time
             n, first, second = (
@@ -125,15 +123,15 @@ class Moments:
         ]
         return cls(len(values), *extremes, *sums)
 
-    def __add__(self, other: Moments) -> Moments:
-        return Moments(
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
             **{
                 name: _EXTREMES.get(name, add)(getattr(self, name), getattr(other, name))
                 for name in vars(self)
             }
         )
 
-    def __neg__(self) -> Moments:
+    def __neg__(self) -> Self:
         """Return the moments of the negated values."""
         lowest, highest = 0.0 - self.highest, 0.0 - self.lowest  # never -0.0
         return replace(self, lowest=lowest, highest=highest, wv=-self.wv, wwv=-self.wwv)

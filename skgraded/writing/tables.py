@@ -1,7 +1,5 @@
 """Describe the columns of tables, and format tables as text, Markdown, LaTeX and CSV."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import re
@@ -19,6 +17,7 @@ from skgraded.writing.text import DIGITS, Bound, Interval, Marked
 if TYPE_CHECKING:
     import pandas
 
+DataFrame: TypeAlias = "pandas.DataFrame"  # pandas is imported where a DataFrame is created
 
 _MARKDOWN = str.maketrans(
     {
@@ -233,7 +232,7 @@ def _justify(cells: list[str], width: int, is_number: bool) -> list[str]:
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in cells]
 
 
-def csv(frame: pandas.DataFrame, path: str | Path | None = None) -> str | None:
+def csv(frame: DataFrame, path: str | Path | None = None) -> str | None:
     """Write a DataFrame to CSV without its index, or return the text if `path` is None.
 
     nan is written as "nan", and None is written as an empty cell.
