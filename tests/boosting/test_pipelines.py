@@ -24,17 +24,15 @@ RANKERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def ranking():
-    X, y, qid = sg.datasets.make_ranking(n_queries=30, random_state=0)
-    order = np.random.default_rng(0).permutation(len(y))
-    return 100 * X[order] + 7, y[order], qid[order]
+ranking = sg.datasets.make_ranking(n_queries=30, random_state=0)
+order = np.random.default_rng(0).permutation(len(ranking[1]))
+X, y, qid = [array[order] for array in ranking]
+X = 100 * X + 7
 
 
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.parametrize("routing", [False, True])
-def test_a_pipeline_equals_the_ranker_on_transformed_rows(ranking, name, routing):
-    X, y, qid = ranking
+def test_a_pipeline_equals_the_ranker_on_transformed_rows(name, routing):
     weights = {"sample_weight": 1.0 + qid % 3} if routing else {}
     scaled = StandardScaler().fit_transform(X)
     with sklearn.config_context(enable_metadata_routing=routing):
@@ -48,8 +46,7 @@ def test_a_pipeline_equals_the_ranker_on_transformed_rows(ranking, name, routing
     assert piped.steps[-1][1] is RANKERS[name] and not hasattr(piped[0], "mean_")
 
 
-def test_the_query_column_is_removed_before_the_transformers(ranking):
-    X, y, qid = ranking
+def test_the_query_column_is_removed_before_the_transformers():
     piped = make_pipeline(StandardScaler(), Ridge())
     by_column = sg.QueryRanker(piped, qid=0).fit(np.column_stack([qid, X]), y)
     by_argument = sg.QueryRanker(piped).fit(X, y, qid=qid)
@@ -58,8 +55,7 @@ def test_the_query_column_is_removed_before_the_transformers(ranking):
 
 
 @pytest.mark.parametrize("stops", [False, True])
-def test_a_pipeline_may_contain_only_a_ranker_or_another_pipeline(ranking, stops):
-    X, y, qid = ranking
+def test_a_pipeline_may_contain_only_a_ranker_or_another_pipeline(stops):
     ranker = RANKERS["LightGBM"]
     inner = make_pipeline(StandardScaler(), ranker)
     alone, piped, scaled, nested = (

@@ -25,18 +25,14 @@ from table_kinds import FRAMES, TABLES, toy_data
 import skgraded as sg
 from skgraded.model_selection import QueryKFold
 
-
-@pytest.fixture(scope="module")
-def ranking():
-    X, y, qid = sg.datasets.make_ranking(n_queries=40, n_documents=10, random_state=3)
-    rows = np.random.default_rng(0).permutation(len(y))
-    return X[rows], y[rows], qid[rows]
+ranking = sg.datasets.make_ranking(n_queries=40, n_documents=10, random_state=3)
+order = np.random.default_rng(0).permutation(len(ranking[1]))
+RANKING = X, y, qid = [array[order] for array in ranking]
 
 
 @pytest.fixture(scope="module")
-def of_ridge(ranking):
+def of_ridge():
     """The cross-evaluation of Ridge over four folds."""
-    X, y, qid = ranking
     return sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4, return_estimator=True)
 
 
@@ -67,8 +63,8 @@ def test_the_queries_are_a_column_that_the_ranker_does_not_receive(kind, qid):
 
 
 @pytest.mark.parametrize("cv", [5, GroupKFold(3), LeaveOneGroupOut()])
-def test_out_of_fold_values_equal_a_loop(ranking, cv):
-    X, y, qid = ranking
+def test_out_of_fold_values_equal_a_loop(cv):
+    X, y, qid = RANKING
     if isinstance(cv, LeaveOneGroupOut):
         few = qid < 4
         X, y, qid = X[few], y[few], qid[few]
@@ -90,8 +86,8 @@ def test_out_of_fold_values_equal_a_loop(ranking, cv):
     assert not hasattr(ranker, "estimator_")
 
 
-def test_queries_are_looked_up_in_a_series_or_given_by_group_sizes(ranking, of_ridge):
-    X, y, qid = ranking
+def test_queries_are_looked_up_in_a_series_or_given_by_group_sizes(of_ridge):
+    X, y, qid = RANKING
     ranker = sg.QueryRanker(Ridge(), qid=pd.Series(qid))
     assert_same_values(sg.cross_evaluate(ranker, pd.DataFrame(X), y, cv=4), of_ridge, atol=1e-9)
     order = np.argsort(qid, kind="stable")
@@ -101,8 +97,7 @@ def test_queries_are_looked_up_in_a_series_or_given_by_group_sizes(ranking, of_r
     assert_same_values(by_size, by_id)
 
 
-def test_splits_are_a_list_or_a_splitter_that_ignores_groups(ranking, of_ridge):
-    X, y, qid = ranking
+def test_splits_are_a_list_or_a_splitter_that_ignores_groups(of_ridge):
     splits = list(GroupKFold(4).split(X, y, qid))
     assert_same_values(sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splits), of_ridge)
     five = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=None)
@@ -123,8 +118,7 @@ def repeated_folds(qid, n_repeats=3):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
-    X, y, qid = ranking
+def test_repeated_cross_validation_is_pooled_by_query(weighted):
     folds = repeated_folds(qid)
     measures = ["ndcng@5", "AP(undefined=nan)"]
     settings = {"qid": qid, "measures": measures}
@@ -144,8 +138,7 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     np.testing.assert_allclose(by_fold["NDCNG@5"], means)
 
 
-def test_taken_queries_keep_their_folds_and_tests(ranking):
-    X, y, qid = ranking
+def test_taken_queries_keep_their_folds_and_tests():
     settings = {"qid": qid, "measures": "ap"}
     cv = sg.cross_evaluate(Ridge(), X, y, cv=repeated_folds(qid, 2), **settings)
     taken = cv.take(np.array([7, 3, 12]))
@@ -166,8 +159,7 @@ def test_taken_queries_keep_their_folds_and_tests(ranking):
 # Fold means, times, estimators, progress ---------------------------------------------------------
 
 
-def test_times_and_estimators_of_each_fold_are_kept(ranking, of_ridge):
-    X, y, qid = ranking
+def test_times_and_estimators_of_each_fold_are_kept(of_ridge):
     assert of_ridge.fit_time.shape == of_ridge.score_time.shape == (4,)
     assert (of_ridge.fit_time > 0).all() and (of_ridge.score_time > 0).all()
     assert of_ridge.errors == [None] * 4 and len(of_ridge.estimators) == 4
@@ -188,8 +180,7 @@ class Configured(Ridge):
         return super().fit(X, y)
 
 
-def test_workers_give_the_same_values_and_inherit_the_configuration(ranking, of_ridge):
-    X, y, qid = ranking
+def test_workers_give_the_same_values_and_inherit_the_configuration(of_ridge):
     # Threads start faster than processes, and scikit-learn has one configuration per thread.
     with sklearn.config_context(assume_finite=True), joblib.parallel_config("threading"):
         cv = sg.cross_evaluate(Configured(), X, y, qid=qid, cv=4, n_jobs=2, progress=True)
@@ -215,8 +206,7 @@ def weighted_rankers():
 
 
 @pytest.mark.parametrize("routing", [False, True])
-def test_weights_reach_the_fit_and_the_means(ranking, of_ridge, routing):
-    X, y, qid = ranking
+def test_weights_reach_the_fit_and_the_means(of_ridge, routing):
     weight = np.where(qid % 2, 1.0, 3.0)
     settings = {"qid": qid, "cv": 4, "return_estimator": True, "sample_weight": weight}
     for ranker, is_weighted in weighted_rankers():
@@ -231,8 +221,7 @@ def test_weights_reach_the_fit_and_the_means(ranking, of_ridge, routing):
             np.testing.assert_array_equal(last.weights_, weight[train] if is_weighted else None)
 
 
-def test_a_ranker_without_weights_inside_a_query_ranker_is_fitted_without_weights(ranking):
-    X, y, qid = ranking
+def test_a_ranker_without_weights_inside_a_query_ranker_is_fitted_without_weights():
     settings, ranker = {"qid": qid, "cv": 4}, sg.QueryRanker(KNeighborsRegressor())
     weighted = sg.cross_evaluate(ranker, X, y, sample_weight=1.0 + qid, **settings)
     assert_same_values(weighted, sg.cross_evaluate(ranker, X, y, **settings))
@@ -279,8 +268,7 @@ def failing_in_fold_1(X, y, qid, how):
 @pytest.mark.parametrize(
     ("how", "error_score"), [("fit", np.nan), ("fit", 0), ("predict", -1.5), ("nan", np.nan)]
 )
-def test_the_queries_of_a_failing_fold_have_the_error_score(ranking, of_ridge, how, error_score):
-    X, y, qid = ranking
+def test_the_queries_of_a_failing_fold_have_the_error_score(of_ridge, how, error_score):
     ranker = failing_in_fold_1(X, y, qid, how)
     n, error = np.count_nonzero(of_ridge.fold == 1), ERRORS[how]
     message = rf"1 of 4 .* {n} queries have the value {error_score}. Error in fold 1: {error}"
@@ -300,8 +288,7 @@ def test_the_queries_of_a_failing_fold_have_the_error_score(ranking, of_ridge, h
     assert np.isnan(frame["fit_time"]).tolist() == [False, how == "fit", False, False]
 
 
-def test_an_error_is_raised_by_default_and_if_all_folds_fail(ranking):
-    X, y, qid = ranking
+def test_an_error_is_raised_by_default_and_if_all_folds_fail():
     ranker = failing_in_fold_1(X, y, qid, "predict")
     with pytest.raises(RuntimeError, match="no prediction"):
         sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)

@@ -58,16 +58,13 @@ every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 every_ranker = pytest.mark.parametrize("name", RANKERS)
 
 
-def data(n_queries=50):
-    """Queries of about ten documents in shuffled rows."""
-    X, y, qid = make_ranking(n_queries, 10, 4, random_state=0)
-    order = np.random.default_rng(0).permutation(len(y))
-    return X[order], y[order], qid[order]
+ranking = make_ranking(50, 10, 4, random_state=0)  # queries of about ten documents
+order = np.random.default_rng(0).permutation(len(ranking[1]))
+X, y, qid = [array[order] for array in ranking]
 
 
 def two_sets():
     """Training rows of queries 0 to 34, and fit arguments with the other queries to stop on."""
-    X, y, qid = data()
     train = qid < 35
     evaluated = {"X_val": X[~train], "y_val": y[~train], "qid_val": qid[~train]}
     fit_params = {"qid": qid[train], **evaluated}
@@ -76,7 +73,6 @@ def two_sets():
 
 def held_out(n_queries):
     """Rows of the queries that a ranker with random_state=0 holds out."""
-    _, _, qid = data()
     return np.isin(qid, np.unique(qid)[np.random.RandomState(0).permutation(50)[:n_queries]])
 
 
@@ -88,7 +84,6 @@ def stopping(estimator, **parameters):
 
 def stopped(estimator, fit_params=(), **parameters):
     """Return a ranker that is fitted on all queries and holds out some of them."""
-    X, y, qid = data()
     return stopping(estimator, **parameters).fit(X, y, qid=qid, **dict(fit_params))
 
 
@@ -150,7 +145,6 @@ def test_the_first_round_of_a_flat_curve_is_the_best():
 
 @every_estimator
 def test_held_out_queries_stop_the_training_like_the_same_queries_as_X_val(name):
-    X, y, qid = data()
     weights = np.random.default_rng(0).uniform(0.1, 5, len(y))
     ranker = stopping(name, validation_fraction=0.3)
     ranker.fit(X, y, qid=qid, sample_weight=weights)
@@ -184,7 +178,6 @@ def test_the_first_of_several_measures_decides_and_all_are_recorded():
 @pytest.mark.parametrize("name", ["LGBMRegressor", "XGBRegressor", "CatBoostRegressor"])
 def test_measures_receive_grades_in_double_precision(name):
     # 0.7 as a 32-bit float is below 0.7, so no grade would reach the threshold.
-    X, y, qid = data()
     measure = sg.AP(threshold=0.7)
     ranker = stopping(name, measure=measure).fit(X, np.where(y > 1, 0.7, 0), qid=qid)
     binary = stopping(name, measure="ap").fit(X, np.where(y > 1, 0.7, 0), qid=qid)
@@ -215,7 +208,6 @@ def test_random_state_determines_which_queries_are_held_out():
     ],
 )
 def test_queries_are_held_out_from_tables_of_any_kind(kind, name):
-    X, y, qid = data()
     make, expected = TABLES[kind], known(name)
     ranker = stopping(name).fit(make(X), y, qid=qid)
     assert ranker.best_iteration_ == expected.best_iteration_
@@ -242,7 +234,6 @@ def test_X_val_contains_the_query_column_or_is_looked_up_in_the_series():
 
 
 def test_categories_are_held_out_with_their_rows():
-    X, y, qid = data()
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["kind"] = np.array(["x", "y", "z", "u", "v"])[y]  # determines the grade
     ranker = stopping("CatBoostRanker").fit(frame, y, qid=qid, cat_features=["kind"])
@@ -293,7 +284,6 @@ OWN_STOPPING = {
 
 @every_estimator
 def test_stopping_settings_of_the_estimator_are_ignored_and_kept(name):
-    X, _, _ = data()
     estimator = type(ESTIMATORS[name])(**ESTIMATORS[name].get_params() | OWN_STOPPING[name])
     before = estimator.get_params()
     expected, ranker = known(name, refit=True), stopped(estimator, refit=True)
@@ -307,14 +297,13 @@ def test_stopping_settings_of_the_estimator_are_ignored_and_kept(name):
 
 
 def test_missing_values_and_feature_types_of_xgboost_also_apply_to_held_out_rows():
-    X, y, qid = data()
     gaps = np.random.default_rng(0).random(X.shape) < 0.3
     expected = stopping("XGBRanker").fit(np.where(gaps, np.nan, X), y, qid=qid)
     ranker = stopping(XGBRanker(missing=-9.0, **XGBOOST)).fit(np.where(gaps, -9.0, X), y, qid=qid)
     assert ranker.evals_result_ == expected.evals_result_
-    X = np.column_stack([y, X[:, :2]]).astype(float)
+    table = np.column_stack([y, X[:, :2]]).astype(float)
     estimator = XGBRanker(feature_types=["c", "q", "q"], enable_categorical=True, **XGBOOST)
-    assert stopping(estimator, random_state=2).fit(X, y, qid=qid).best_score_ == 1.0
+    assert stopping(estimator, random_state=2).fit(table, y, qid=qid).best_score_ == 1.0
 
 
 @pytest.mark.parametrize("last", [1, 3])
@@ -328,7 +317,6 @@ def test_a_callback_may_end_xgboost_and_its_last_round_is_measured(last):
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_catboost_accepts_sparse_rows_with_64_bit_indices(early_stopping):
-    X, y, qid = data()
     table = sparse.csr_matrix(np.where(X > 0, X, 0.0))
     wide = table.copy()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
@@ -392,7 +380,6 @@ def test_the_validation_set_may_have_the_form_of_lightgbm(name, queries, form):
 
 
 def test_fitting_again_without_early_stopping_removes_the_rounds():
-    X, y, qid = data()
     ranker = stopping("LGBMRanker").fit(X, y, qid=qid)
     ranker.set_params(early_stopping=False).fit(X, y, qid=qid)
     for attribute in ("n_iter_", "best_iteration_", "best_score_", "evals_result_"):
@@ -403,17 +390,16 @@ def test_fitting_again_without_early_stopping_removes_the_rounds():
 
 
 def test_scoring_validation_queries_warns():
-    X, y, qid = data()
     ranker = stopped("LGBMRanker", validation_fraction=0.5)
     ranker.score(X, y, qid=qid)  # exactly the rows of the fit
     held = held_out(25)
     with pytest.warns(sg.TornQueryWarning, match="25 of the 25 queries"):
         ranker.score(X[held], y[held], qid=qid[held])
 
-    X, y, fit_params = two_sets()
-    qid, X_val, y_val, qid_val = fit_params.values()
-    ranker = stopping("LGBMRanker").fit(X, y, **fit_params)
-    ranker.score(X, y, qid=qid + 100)
+    X_train, y_train, fit_params = two_sets()
+    qid_train, X_val, y_val, qid_val = fit_params.values()
+    ranker = stopping("LGBMRanker").fit(X_train, y_train, **fit_params)
+    ranker.score(X_train, y_train, qid=qid_train + 100)
     with pytest.warns(sg.TornQueryWarning, match="15 of the 15 queries"):
         ranker.score(X_val, y_val, qid=qid_val)
     with pytest.warns(sg.TornQueryWarning, match="1 of the 2 queries to score, such as 40,"):
@@ -432,7 +418,6 @@ def of_the_best_rounds(ranker):
 
 @every_estimator
 def test_refit_trains_on_all_queries_for_the_best_rounds(name):
-    X, y, qid = data()
     fit_params = {"qid": qid, "sample_weight": 1.0 + qid % 3}
     ranker = stopping(name, refit=True).fit(X, y, **fit_params)
     plain = stopping(name).fit(X, y, **fit_params)
@@ -496,7 +481,6 @@ def test_histogram_gradient_boosting_holds_out_no_random_rows():
 
 @pytest.mark.parametrize("early_stopping", [False, True, 2])
 def test_random_rows_of_histogram_gradient_boosting_are_an_error(early_stopping):
-    X, y, qid = data()
     booster = HistGradientBoostingRegressor(max_iter=3, early_stopping=True)
     ranker = sg.QueryRanker(booster, early_stopping=early_stopping)
     with pytest.raises(ValueError, match=r"splits queries.*QueryRanker\(…, early_stopping=5\)"):

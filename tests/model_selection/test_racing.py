@@ -27,16 +27,11 @@ ALPHAS = {"estimator__alpha": [1, 1e3, 1e6]}
 CONSTANT = {"estimator__fit_intercept": [True], "estimator__alpha": [1, 1e30]}
 LIGHTGBM = LGBMRanker(n_estimators=40, num_leaves=7, n_jobs=1, verbose=-1, random_state=0)
 RATES = {"estimator__learning_rate": [0.1, 1e-5, 0.05, 1.0, 0.2]}
+X, y, qid = sg.datasets.make_ranking(n_queries=120, random_state=0)
 
 
 @pytest.fixture(scope="module")
-def data():
-    return sg.datasets.make_ranking(n_queries=120, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def search(data):
-    X, y, qid = data
+def search():
     return race_rounds(n_jobs=2).fit(X, y, qid=qid)
 
 
@@ -95,8 +90,7 @@ def expected_rounds(values, leader, patience=15, n_standard_errors=1.0, margin=0
         {"margin": 0.03, "prefer": "estimator__learning_rate"},
     ],
 )
-def test_candidates_are_dropped_by_the_rule_on_curves_that_lgb_train_gives(data, settings):
-    X, y, qid = data
+def test_candidates_are_dropped_by_the_rule_on_curves_that_lgb_train_gives(settings):
     result, leader, expected = race_rounds(**settings).fit(X, y, qid=qid), None, []
     used = {name: value for name, value in settings.items() if name != "prefer"}
     for rate in RATES["estimator__learning_rate"]:
@@ -115,8 +109,7 @@ def test_candidates_are_dropped_by_the_rule_on_curves_that_lgb_train_gives(data,
     assert result.n_rounds_ == 3 * sum(row[0] for row in expected)
 
 
-def test_the_refit_uses_the_best_number_of_rounds_and_keeps_the_curve(data, search):
-    X, y, qid = data
+def test_the_refit_uses_the_best_number_of_rounds_and_keeps_the_curve(search):
     best = search.best_estimator_
     values = values_by_round(X, y, qid, search.best_params_["estimator__learning_rate"])
     curve = best.evals_result_["validation"]["NDCNG@10"]
@@ -130,8 +123,7 @@ def test_the_refit_uses_the_best_number_of_rounds_and_keeps_the_curve(data, sear
     assert search.predict(X).tolist() == by_hand.fit(X, y, qid=qid).predict(X).tolist()
 
 
-def test_the_number_of_jobs_does_not_change_the_result(data, search):
-    X, y, qid = data
+def test_the_number_of_jobs_does_not_change_the_result(search):
     pd.testing.assert_frame_equal(race_rounds().fit(X, y, qid=qid).to_frame(), search.to_frame())
 
 
@@ -183,8 +175,7 @@ def scores_by_hand(booster, X, y, qid, X_test):
 
 
 @pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in boosters()])
-def test_the_curve_of_every_booster_is_that_of_training_by_hand_on_the_same_folds(data, make):
-    X, y, qid = data
+def test_the_curve_of_every_booster_is_that_of_training_by_hand_on_the_same_folds(make):
     booster = make()
     rate = "lgbmranker__learning_rate" if hasattr(booster, "steps") else "learning_rate"
     search = race_rounds({f"estimator__{rate}": [0.1, 0.01]}, booster, n_jobs=2)
@@ -209,15 +200,13 @@ def test_the_curve_of_every_booster_is_that_of_training_by_hand_on_the_same_fold
     assert (n_rounds >= 15) or not isinstance(booster, HistGradientBoostingRegressor)
 
 
-def test_the_measure_of_the_search_replaces_that_of_the_ranker_also_for_negative_grades(data):
-    X, y, qid = data
+def test_the_measure_of_the_search_replaces_that_of_the_ranker_also_for_negative_grades():
     search = race_rounds(booster=HistGradientBoostingRegressor(max_iter=5), measure="spearman_rho")
     fitted = search.fit(X, y - 1.0, qid=qid)
     assert list(fitted.best_estimator_.evals_result_["validation"]) == ["SpearmanRho"]
 
 
-def test_weights_count_in_the_curve_whether_or_not_the_fit_receives_them(data):
-    X, y, qid = data
+def test_weights_count_in_the_curve_whether_or_not_the_fit_receives_them():
     weights = 1.0 + qid % 3
     fitted = race_rounds({"estimator__learning_rate": [0.1]}, level=None)
     with config_context(enable_metadata_routing=True):
@@ -229,8 +218,7 @@ def test_weights_count_in_the_curve_whether_or_not_the_fit_receives_them(data):
     np.testing.assert_allclose(curve, expected, rtol=1e-12)
 
 
-def test_a_query_that_several_folds_test_counts_once(data):
-    X, y, qid = data
+def test_a_query_that_several_folds_test_counts_once():
     query_folds = RepeatedKFold(n_splits=2, n_repeats=2, random_state=0).split(np.arange(120))
     folds = [tuple(np.flatnonzero(np.isin(qid, part)) for part in split) for split in query_folds]
     folds = folds[:3]  # half of the queries are tested twice
@@ -240,15 +228,13 @@ def test_a_query_that_several_folds_test_counts_once(data):
     assert fitted.best_score_ == pytest.approx(values.mean()["NDCNG@10"], rel=1e-12)
 
 
-def test_candidates_with_and_without_rounds_compete(data):
-    X, y, qid = data
+def test_candidates_with_and_without_rounds_compete():
     space = [{"estimator": [Ridge()], "early_stopping": [False]}, {"estimator": [LIGHTGBM]}]
     table = race_rounds(space).fit(X, y, qid=qid).cv_results_
     assert table["n_rounds"][0] == table["best_rounds"][0] == -1 < table["best_rounds"][1]
 
 
-def test_a_candidate_whose_training_fails_is_dropped(data):
-    X, y, qid = data
+def test_a_candidate_whose_training_fails_is_dropped():
     rates = {"estimator__learning_rate": [-1.0, 0.1]}
     with pytest.warns(FitFailedWarning, match=r"1 of 2 candidates failed.*candidate 0.*-1"):
         fitted = race_rounds(rates, error_score=0.0).fit(X, y, qid=qid)
@@ -260,8 +246,7 @@ def test_a_candidate_whose_training_fails_is_dropped(data):
         race_rounds(rates).fit(X, y, qid=qid)
 
 
-def test_the_columns_of_a_splitter_in_early_stopping_are_removed(data):
-    X, y, qid = data
+def test_the_columns_of_a_splitter_in_early_stopping_are_removed():
     frame = pd.DataFrame(X).add_prefix("f").assign(session=qid)
     by_session = sg.model_selection.QueryKFold(3, "session")
     ranker = sg.QueryRanker(LIGHTGBM, early_stopping=by_session, n_iter_no_change=15)
@@ -273,8 +258,7 @@ def test_the_columns_of_a_splitter_in_early_stopping_are_removed(data):
 # Candidates without rounds -----------------------------------------------------------------------
 
 
-def test_without_a_level_the_results_are_those_of_grid_search(data):
-    X, y, qid = data
+def test_without_a_level_the_results_are_those_of_grid_search():
     folds = list(GroupKFold(6).split(X, y, qid))
     every = race(level=None, cv=folds).fit(X, y, qid=qid)
     grid = GridSearchCV(
@@ -294,8 +278,7 @@ def test_without_a_level_the_results_are_those_of_grid_search(data):
     assert every.best_score_ == pytest.approx(values.mean()["NDCNG@10"], rel=1e-12)
 
 
-def test_equal_seeds_give_equal_searches_for_every_number_of_jobs(data):
-    X, y, qid = data
+def test_equal_seeds_give_equal_searches_for_every_number_of_jobs():
     settings = {"n_iter": 3, "cv": 3, "random_state": 3}
     with joblib.parallel_config("threading"):
         first, second = (
@@ -307,8 +290,7 @@ def test_equal_seeds_give_equal_searches_for_every_number_of_jobs(data):
     pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
 
 
-def test_the_comparison_contains_the_survivors_named_after_their_indices(data):
-    X, y, qid = data
+def test_the_comparison_contains_the_survivors_named_after_their_indices():
     fitted = race().fit(X, y, qid=qid)
     best, *others = map(str, fitted.survivors_)
     frame = fitted.comparison_.to_frame()
@@ -324,8 +306,7 @@ def largest_alpha(parameters):
     return -parameters["estimator__alpha"]
 
 
-def test_ties_within_the_margin_are_decided_by_the_preference(data):
-    X, y, qid = data
+def test_ties_within_the_margin_are_decided_by_the_preference():
     alphas = {"estimator__alpha": [1, 1e3]}  # the means differ by .003
     by_mean = race(alphas, level=None).fit(X, y, qid=qid).best_index_
     for prefer, preferred in (("estimator__alpha", 0), (largest_alpha, 1)):
@@ -338,23 +319,20 @@ def test_ties_within_the_margin_are_decided_by_the_preference(data):
 
 
 @pytest.mark.parametrize("prefer", ["estimator__alpha", lambda p: p["estimator__alpha"]])
-def test_preferences_without_a_number_are_refused_before_any_fit(data, prefer):
-    X, y, qid = data
+def test_preferences_without_a_number_are_refused_before_any_fit(prefer):
     search = race({"estimator__alpha": [1, None]}, sg.QueryRanker(NeverFitted()), prefer=prefer)
     with pytest.raises(TypeError, match="prefer.* must give .* a number; got None for .*alpha"):
         search.fit(X, y, qid=qid)
 
 
-def test_without_refit_there_is_no_estimator_to_score(data):
-    X, y, qid = data
+def test_without_refit_there_is_no_estimator_to_score():
     fitted = race({"estimator__alpha": [1]}, refit=False, cv=2).fit(X, y, qid=qid)
     for call in (lambda: fitted.predict(X), lambda: fitted.score(X, y, qid=qid)):
         with pytest.raises(AttributeError, match="requires refit=True"):
             call()
 
 
-def test_several_measures_are_reported_and_the_first_decides(data):
-    X, y, qid = data
+def test_several_measures_are_reported_and_the_first_decides():
     fitted = race(CONSTANT, measure=["mu_map", "ndcng@10"]).fit(X, y, qid=qid)
     assert {"mean_test_MuAP", "mean_test_NDCNG@10"} <= set(fitted.cv_results_)
     assert fitted.best_score_ == fitted.cv_results_["mean_test_MuAP"][fitted.best_index_]
@@ -362,8 +340,7 @@ def test_several_measures_are_reported_and_the_first_decides(data):
     assert fitted.score(X, y, qid=qid) == pytest.approx(value, rel=1e-12)
 
 
-def test_queries_are_read_from_a_column_also_in_a_pipeline_and_in_cross_evaluation(data):
-    X, y, qid = data
+def test_queries_are_read_from_a_column_also_in_a_pipeline_and_in_cross_evaluation():
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]).assign(session=qid)
     by_column = race(ranker=sg.QueryRanker(Ridge(), qid="session")).fit(frame, y)
     assert by_column.score(frame, y) == race().fit(X, y, qid=qid).score(X, y, qid=qid)
@@ -378,8 +355,7 @@ def test_queries_are_read_from_a_column_also_in_a_pipeline_and_in_cross_evaluati
     assert fitted.predict(X).shape == y.shape
 
 
-def test_without_a_level_unequal_weights_count_in_means(data):
-    X, y, qid = data
+def test_without_a_level_unequal_weights_count_in_means():
     weights = 1.0 + qid % 3
     fitted = race(level=None).fit(X, y, qid=qid, sample_weight=weights)
     values = sg.cross_evaluate(
@@ -401,14 +377,12 @@ def test_without_a_level_unequal_weights_count_in_means(data):
         pytest.param(lambda qid: 1e-50 / (1 + qid), id="tiny"),
     ],
 )
-def test_unequal_weights_of_queries_are_refused_before_any_fit(data, weights):
-    X, y, qid = data
+def test_unequal_weights_of_queries_are_refused_before_any_fit(weights):
     with pytest.raises(ValueError, match="weight all queries equally, .*level=None"):
         race(ranker=sg.QueryRanker(NeverFitted())).fit(X, y, qid=qid, sample_weight=weights(qid))
 
 
-def test_all_queries_of_a_fold_may_have_weight_0(data):
-    X, y, qid = data
+def test_all_queries_of_a_fold_may_have_weight_0():
     folds = list(GroupKFold(3).split(X, y, qid))
     weights = np.ones(len(y))
     weights[folds[1][1]] = 0
@@ -424,8 +398,7 @@ def test_all_queries_of_a_fold_may_have_weight_0(data):
     assert race(cv=folds).fit(X, y, qid=qid, sample_weight=weights).comparison_.test == "t"
 
 
-def test_a_failed_candidate_is_dropped_and_named(data):
-    X, y, qid = data
+def test_a_failed_candidate_is_dropped_and_named():
     parameters = {"estimator__alpha": [1, 2, -1]}
     with pytest.warns(FitFailedWarning, match=r"1 of 3 candidates failed.*candidate 2.*alpha.*-1"):
         fitted = race(parameters, error_score=np.nan).fit(X, y, qid=qid)
@@ -457,22 +430,19 @@ def test_a_failed_candidate_is_dropped_and_named(data):
         ({"error_score": "ignore"}, "error_score must be"),
     ],
 )
-def test_invalid_settings_are_refused_before_any_fit(data, settings, message):
-    X, y, qid = data
+def test_invalid_settings_are_refused_before_any_fit(settings, message):
     with pytest.raises((ValueError, TypeError), match=message):
         race(**settings).fit(X, y, qid=qid)
 
 
-def test_a_measure_without_any_value_is_refused(data):
-    X, y, qid = data
+def test_a_measure_without_any_value_is_refused():
     with pytest.raises(ValueError, match="undefined for all 120 queries"):
         race(measure="ndcng(undefined=nan)").fit(X, np.zeros(len(y)), qid=qid)
 
 
 @pytest.mark.parametrize("n_defined", [1, 2])
-def test_a_measure_with_values_for_one_or_two_queries_drops_nothing(data, n_defined):
-    X, y, qid = data
-    y = np.where(qid < n_defined, y, 0)  # some folds have no query with a value
-    fitted = race(measure="ndcng(undefined=nan)").fit(X, y, qid=qid)
+def test_a_measure_with_values_for_one_or_two_queries_drops_nothing(n_defined):
+    grades = np.where(qid < n_defined, y, 0)  # some folds have no query with a value
+    fitted = race(measure="ndcng(undefined=nan)").fit(X, grades, qid=qid)
     assert len(fitted.survivors_) == 3
     assert np.isfinite(fitted.to_frame()["ci_low"]).all() == (n_defined == 2)

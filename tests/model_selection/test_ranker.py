@@ -28,6 +28,7 @@ from table_kinds import FRAMES, TABLES, select, toy_data
 import skgraded as sg
 
 FEATURES = [0, 2, 3]
+X, y, qid = toy_data()
 LAMBDARANK = LGBMRanker(
     n_estimators=8,
     min_child_samples=3,
@@ -41,7 +42,6 @@ LAMBDARANK = LGBMRanker(
 
 def by_query():
     """The toy rows sorted by query."""
-    X, y, qid = toy_data()
     order = np.argsort(qid, kind="stable")
     return X[order], y[order], qid[order]
 
@@ -106,7 +106,6 @@ def test_dropped_columns_are_removed_and_optional_in_predict(kind, drop):
 
 
 def test_a_series_of_queries_is_looked_up_by_index():
-    X, y, qid = toy_data()
     frame = pd.DataFrame(X[:, FEATURES], index=np.arange(len(X))[::-1], columns=list("abc"))
     series = pd.Series(qid, index=frame.index).sort_index()
     ranker = sg.QueryRanker(LAMBDARANK, qid=series).fit(frame, y)
@@ -127,7 +126,6 @@ def test_a_series_of_queries_is_looked_up_by_index():
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_a_regressor_is_fitted_on_the_rows_in_their_order(estimator):
-    X, y, qid = toy_data()
     ranker = sg.QueryRanker(estimator).fit(X, y / 8, qid=qid)  # fractional grades
     expected = clone(estimator).fit(X, y / 8).predict(X)
     np.testing.assert_array_equal(ranker.predict(X), expected)
@@ -163,16 +161,15 @@ ALIASES = ("objective_type", "app", "application", "loss")
     + [({"objective": "l2", "app": "xendcg"}, True)],
 )
 def test_fractional_grades_depend_on_the_objective_under_any_alias(params, needs_integers):
-    X, y, qid = toy_data()
-    y[7] = 2.5
+    grades = np.where(np.arange(240) == 7, 2.5, y)
     ranker = sg.QueryRanker(LGBMRanker(n_estimators=1, verbose=-1, **params))
     if needs_integers:
         with pytest.raises(ValueError, match="integers ≤ 30 for LGBMRanker; got 2.5 in row 7"):
-            ranker.fit(X, y, qid=qid)
+            ranker.fit(X, grades, qid=qid)
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # LightGBM warns about two names of one parameter
-            model = ranker.fit(X, y, qid=qid).estimator_.booster_
+            model = ranker.fit(X, grades, qid=qid).estimator_.booster_
         assert "objective=regression" in model.model_to_string()
 
 
@@ -180,7 +177,6 @@ def test_fractional_grades_depend_on_the_objective_under_any_alias(params, needs
 
 
 def test_the_score_method_computes_the_measure():
-    X, y, qid = toy_data()
     weights = qid % 3 + 1
     ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
     scores = ranker.predict(X)
@@ -229,7 +225,6 @@ def test_feature_selectors_receive_one_importance_per_column_or_an_error(estimat
 
 
 def test_fitting_again_replaces_the_first_fit():
-    X, y, qid = toy_data()
     ranker = sg.QueryRanker(LAMBDARANK).fit(TABLES["pandas"](X), y, qid=qid)
     ranker.fit(X[:, :3], y, qid=qid)
     assert not hasattr(ranker, "feature_names_in_")

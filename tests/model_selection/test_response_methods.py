@@ -23,11 +23,7 @@ CLASSIFIERS = [
     make_pipeline(StandardScaler(), LogisticRegression()),
 ]
 MEASURE = sg.NDCNG(k=10)
-
-
-@pytest.fixture(scope="module")
-def ranking():
-    return sg.datasets.make_ranking(n_queries=30, random_state=0)
+X, y, qid = sg.datasets.make_ranking(n_queries=30, random_state=0)
 
 
 def expected_grades(estimator, X):
@@ -35,8 +31,7 @@ def expected_grades(estimator, X):
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=["LightGBM", "pipeline"])
-def test_classifiers_are_scored_by_the_expected_grade(ranking, classifier):
-    X, y, qid = ranking
+def test_classifiers_are_scored_by_the_expected_grade(classifier):
     values = np.zeros(30)
     for train, test in GroupKFold(3).split(X, y, qid):
         fitted = clone(classifier).fit(X[train], y[train])
@@ -58,8 +53,7 @@ def test_classifiers_are_scored_by_the_expected_grade(ranking, classifier):
 
 
 @pytest.mark.parametrize("n_grades", [2, 3])
-def test_only_two_classes_are_scored_by_the_decision_function(ranking, n_grades):
-    X, y, qid = ranking
+def test_only_two_classes_are_scored_by_the_decision_function(n_grades):
     grades = np.minimum(y, n_grades - 1)
     fitted = LogisticRegression(max_iter=1000).fit(X, grades)
     scores = fitted.decision_function(X) if n_grades == 2 else expected_grades(fitted, X)
@@ -97,8 +91,7 @@ def test_equal_expected_grades_tie():
     ],
     ids=["LightGBM", "pipeline", "forest", "Bayes"],
 )
-def test_expected_grades_do_not_depend_on_the_position_of_a_row(ranking, classifier):
-    X, y, _ = ranking
+def test_expected_grades_do_not_depend_on_the_position_of_a_row(classifier):
     fitted = clone(classifier).fit(X, y)
     scores = score_documents(fitted, X, "predict_proba")
     order = np.random.default_rng(0).permutation(len(X))
@@ -110,8 +103,7 @@ def test_expected_grades_do_not_depend_on_the_position_of_a_row(ranking, classif
     assert gaps.min() > 1e-9  # expected grades differ clearly or tie
 
 
-def test_estimators_without_metadata_routing_are_cross_evaluated(ranking):
-    X, y, qid = ranking
+def test_estimators_without_metadata_routing_are_cross_evaluated():
     booster = CatBoostRegressor(
         iterations=5, thread_count=1, verbose=False, allow_writing_files=False, cat_features=[]
     )

@@ -47,6 +47,9 @@ def data(n_queries=50):
     return X[order], y[order], qid[order]
 
 
+X, y, qid = data()
+
+
 def ranker_of(estimator, **settings):
     defaults = {"early_stopping": FOLDS, "n_iter_no_change": PATIENCE, "random_state": 0}
     return sg.QueryRanker(estimator, **defaults | settings)
@@ -61,7 +64,6 @@ def folds_of(qid):
 
 @every_estimator
 def test_the_curve_is_the_mean_over_the_queries_of_all_folds(name):
-    X, y, qid = data()
     estimator = ESTIMATORS[name]
     weights = np.random.default_rng(0).uniform(0.1, 5, 50)[qid]
     by_row = {"sample_weight": weights}
@@ -101,7 +103,6 @@ def test_the_curve_is_the_mean_over_the_queries_of_all_folds(name):
 
 @every_estimator
 def test_the_number_of_threads_does_not_change_the_result(name):
-    X, y, qid = data()
     ranker = ranker_of(ESTIMATORS[name]).fit(X, y, qid=qid)
     with joblib.parallel_config(n_jobs=3):
         parallel = ranker_of(ESTIMATORS[name]).fit(X, y, qid=qid)
@@ -123,7 +124,6 @@ class Failing:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("no"), KeyboardInterrupt()])
 def test_an_error_in_one_fold_ends_all_trainings(error):
-    X, y, qid = data()
     n_threads = threading.active_count()
     with pytest.raises(type(error)):
         ranker_of(LIGHTGBM).fit(X, y, qid=qid, callbacks=[Failing(error)])
@@ -131,7 +131,6 @@ def test_an_error_in_one_fold_ends_all_trainings(error):
 
 
 def test_ctrl_c_ends_all_trainings_after_their_current_round():
-    X, y, qid = data()
     calls = []
 
     def interrupt(env):
@@ -147,7 +146,6 @@ def test_ctrl_c_ends_all_trainings_after_their_current_round():
 
 @pytest.mark.parametrize("name", ["LightGBM", "CatBoost"])
 def test_callbacks_receive_the_joint_curve_once_per_round_and_not_without_validation(name):
-    X, y, qid = data()
     curve = []
 
     class Recorder:
@@ -174,7 +172,6 @@ def test_callbacks_receive_the_joint_curve_once_per_round_and_not_without_valida
 
 
 def test_parameters_are_reset_before_the_rounds_of_all_trainings():
-    X, y, qid = data()
     ranker = ranker_of(clone(LIGHTGBM).set_params(learning_rate=1e-9))
     ranker.fit(X, y, qid=qid, callbacks=[lightgbm.reset_parameter(learning_rate=lambda i: 0.3)])
     expected = ranker_of(LIGHTGBM).fit(X, y, qid=qid)
@@ -183,7 +180,6 @@ def test_parameters_are_reset_before_the_rounds_of_all_trainings():
 
 
 def test_all_queries_of_a_fold_may_have_weight_0():
-    X, y, qid = data()
     held = next(folds_of(qid))
     ranker = ranker_of(LIGHTGBM, measure="p")  # without a cut-off, the same for all rankings
     ranker.fit(X, y, qid=qid, sample_weight=np.where(held, 0.0, 1.0))

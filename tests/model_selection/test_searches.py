@@ -20,6 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:User
 NDCNG = sg.NDCNG(k=10)
 SCORER = sg.make_ranking_scorer(NDCNG)  # made while routing is disabled
 FEATURES = [0, 2, 3]
+X, y, qid = toy_data()
 BOOSTER = LGBMRanker(
     n_estimators=6,
     min_child_samples=3,
@@ -82,7 +83,6 @@ def test_refit_is_a_name_of_the_scorer():
 
 @pytest.mark.parametrize("kind", ["numpy", "csr", "pandas", "polars"])
 def test_routing_and_a_query_column_give_the_same_scores_for_any_table(kind):
-    X, y, qid = toy_data()
     column = "query_id" if kind in FRAMES else 1
     by_column = cross_val_score(
         sg.QueryRanker(Ridge(), qid=column),
@@ -142,7 +142,6 @@ def scores_in_a_loop(X, y, qid, rate):
 
 @pytest.mark.parametrize("source", ["routing", "column", "index"])
 def test_a_search_over_a_pipeline_of_a_booster_gives_the_scores_of_a_loop(source):
-    X, y, qid = toy_data()
     frame = pd.DataFrame(X[:, FEATURES], np.arange(len(y)) + 1000, list("abc"))
     column, cv, metadata = None, list(GroupKFold(2).split(X, groups=qid)), {}
     scaler = StandardScaler().set_output(transform="pandas")

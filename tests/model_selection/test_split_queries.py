@@ -29,6 +29,7 @@ PARTIAL = re.compile(
     r"X does not contain (\d+) of their rows in qid"
 )
 SCORER = sg.make_ranking_scorer("ndcng@10")
+X, y, qid = toy_data()
 
 
 def caught(work):
@@ -57,7 +58,6 @@ IDS = {
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 def test_scoring_other_rows_of_fitted_queries_warns(ids):
-    X, y, qid = toy_data()
     whole = next(GroupKFold(2).split(qid, groups=qid))
     split = train_test_split(np.arange(len(qid)), test_size=0.4, random_state=0)
     for train, test in (whole, split):
@@ -71,7 +71,6 @@ def test_scoring_other_rows_of_fitted_queries_warns(ids):
 
 
 def test_the_warning_names_a_query_and_a_splitter_at_the_line_of_the_caller():
-    X, y, qid = toy_data()
     ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=days(qid[:200]))
     with pytest.warns(sg.TornQueryWarning) as record:
         ranker.score(X[200:], y[200:], qid=days(qid[200:]))
@@ -99,7 +98,6 @@ def test_scoring_exactly_the_fitted_rows_does_not_warn():
 
 
 def test_rankers_in_pipelines_and_searches_are_recognized():
-    X, y, qid = toy_data()
     scorer = sg.make_ranking_scorer("rr", qid=1)
     pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge()))
     pipeline.fit(X[:200], y[:200], queryranker__qid=qid[:200])
@@ -118,7 +116,6 @@ def test_rankers_in_pipelines_and_searches_are_recognized():
 @pytest.fixture
 def rows():
     """A frame of three features, its grades, and its queries by row label."""
-    X, y, qid = toy_data()
     labels = [f"document {i}" for i in range(len(y))]
     return pd.DataFrame(X[:, [0, 2, 3]], labels, list("abc")), y, pd.Series(qid, labels)
 
@@ -166,7 +163,6 @@ def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
 
 @pytest.mark.parametrize("id_of", [str, int, lambda query: ("user", query)])
 def test_a_pickle_contains_no_query_ids_and_still_warns_of_shared_queries(id_of):
-    X, y, qid = toy_data()
     ids = pd.Series([id_of(123_456_789_000 + query) for query in qid.tolist()])
     ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=ids[:200])
     text = pickle.dumps(ranker)

@@ -20,20 +20,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:User
 
 SETTINGS = {"n_estimators": 10, "n_jobs": 1}
 QUIET = SETTINGS | {"verbose": -1, "min_child_samples": 5}
-
-
-@pytest.fixture(scope="module")
-def data():
-    """Rows sorted by query with grades that are not integers."""
-    X, y, qid = make_ranking(n_queries=40, random_state=0)
-    return X, np.exp(0.8 * y + 0.1 * X[:, 0]), qid
+X, y, qid = make_ranking(n_queries=40, random_state=0)
+y = np.exp(0.8 * y + 0.1 * X[:, 0])  # not integers
 
 
 # Grades as gains ---------------------------------------------------------------------------------
 
 
-def test_lightgbm_receives_codes_and_their_gains_and_xgboost_linear_gains(data):
-    X, y, qid = data
+def test_lightgbm_receives_codes_and_their_gains_and_xgboost_linear_gains():
     gains, codes = np.unique(y, return_inverse=True)
     lightgbm = LGBMRanker(**QUIET, label_gain=gains.tolist()).fit(X, codes, group=np.bincount(qid))
     xgboost = XGBRanker(**SETTINGS, objective="rank:ndcg", ndcg_exp_gain=False).fit(X, y, qid=qid)
@@ -50,8 +44,7 @@ def test_lightgbm_receives_codes_and_their_gains_and_xgboost_linear_gains(data):
         make_pipeline(StandardScaler(), LGBMRanker(**QUIET)),
     ],
 )
-def test_early_stopping_uses_the_grades_instead_of_their_codes(data, estimator):
-    X, y, qid = data
+def test_early_stopping_uses_the_grades_instead_of_their_codes(estimator):
     held = qid >= 30
     ranker = sg.QueryRanker(
         estimator,
@@ -64,8 +57,7 @@ def test_early_stopping_uses_the_grades_instead_of_their_codes(data, estimator):
     assert ranker.best_score_ == pytest.approx(expected, abs=1e-9)
 
 
-def test_refit_encodes_the_grades_of_all_rows(data):
-    X, y, qid = data
+def test_refit_encodes_the_grades_of_all_rows():
     ranker = sg.QueryRanker(
         LGBMRanker(**QUIET), grades="gain", early_stopping=True, refit=True, random_state=0
     ).fit(X, y, qid=qid)
@@ -84,8 +76,7 @@ def test_refit_encodes_the_grades_of_all_rows(data):
         (XGBRanker(**SETTINGS, objective="rank:map"), 1),
     ],
 )
-def test_the_highest_grade_of_the_library_is_accepted(data, estimator, limit):
-    X, _, qid = data
+def test_the_highest_grade_of_the_library_is_accepted(estimator, limit):
     y = np.where(X[:, 0] > 0, limit, 0)
     assert sg.QueryRanker(estimator).fit(X, y, qid=qid).score(X, y, qid=qid) > 0.9
     queries = {"group": np.bincount(qid)} if isinstance(estimator, LGBMRanker) else {"qid": qid}
@@ -97,8 +88,7 @@ def test_the_highest_grade_of_the_library_is_accepted(data, estimator, limit):
 
 
 @pytest.mark.parametrize("early_stopping", [False, True])
-def test_a_callable_objective_accepts_fractional_grades(data, early_stopping):
-    X, y, qid = data
+def test_a_callable_objective_accepts_fractional_grades(early_stopping):
     ranker = sg.QueryRanker(
         LGBMRanker(objective=objective("mu_map"), **QUIET),
         measure="mu_map",
