@@ -257,7 +257,8 @@ class Adapter:
     def remove_observers(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return the fit arguments without callbacks that run after each round.
 
-        Such callbacks may read validation scores, as Optuna's pruning callbacks do.
+        Callbacks that run after each round may read validation scores; Optuna's pruning callbacks
+        do.
         """
         if "callbacks" not in fit_params:
             return fit_params

@@ -116,7 +116,7 @@ class _CatBoostAdapter(BoosterAdapter):
 class _Metric:
     """Base class for CatBoost metrics whose `evaluate` method returns a mean and the weight 1."""
 
-    no_jit = True  # otherwise, CatBoost compiles metrics with numba or warns if numba is missing
+    no_jit = True  # prevents compilation with numba, and a warning if numba is missing
 
     def is_max_optimal(self) -> bool:
         return True

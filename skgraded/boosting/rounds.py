@@ -51,8 +51,8 @@ class BoostingMetric:
     def compute_sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
         """Return three sums for each measure, as an array of shape (3, n_measures).
 
-        They are the sum of the weighted values, the sum of the weights of these values, and the sum
-        of the weights of the queries for which the measure is defined.
+        The rows contain the sum of the weighted values, the sum of the weights of these values, and
+        the sum of the weights of the queries for which the measure is defined.
         """
         scores = read_predictions(preds, judgments.n_rows)
         all_values = score_queries(self.measures, judgments, scores)
@@ -66,7 +66,7 @@ class BoostingMetric:
         return sums
 
     def combine_sums(self, sums: np.ndarray) -> list[float]:
-        """Return the means over all workers' queries; `sums` is already summed over the workers."""
+        """Return the means over all workers' queries; `sums` must be summed over the workers."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
             if not defined > 0:
                 _refuse_undefined(measure)
@@ -227,7 +227,7 @@ class Objective:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the gradient and hessian of each row, multiplied by the query weights.
 
-        Both arrays contain finite 32-bit floats, clipped to half the largest 32-bit float.
+        Gradients and hessians are finite 32-bit floats, clipped to half the largest 32-bit float.
         """
         scores, layout = read_predictions(preds, judgments.n_rows), get_layout(judgments)
         order, codes = layout.remember("swaps", lambda: _shuffle_rows(layout))

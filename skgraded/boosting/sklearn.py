@@ -1,6 +1,7 @@
 """scikit-learn support: HistGradientBoostingRegressor in QueryRanker.
 
-The regressor has no callbacks. With ``warm_start``, each call to fit adds rounds to the model.
+HistGradientBoostingRegressor does not support callbacks. With ``warm_start``, each call to `fit`
+adds rounds to the model.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
     def check(self) -> None:
         if self.estimator.early_stopping is True:
             raise ValueError(
-                f"{type(self.estimator).__name__}(early_stopping=True) holds out random rows, "
+                f"With early_stopping=True, {type(self.estimator).__name__} holds out random rows, "
                 "which splits queries: omit it, and set QueryRanker(…, early_stopping=5), which "
                 "holds out whole queries."
             )

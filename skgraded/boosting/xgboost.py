@@ -184,8 +184,8 @@ class _XGBoostMetric(BoostingMetric):
     def __call__(self, preds: np.ndarray, dmatrix: xgb.DMatrix, sample_weight: Any = None) -> Any:
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
-                f"{self} works only with xgb.train and xgb.cv, which pass it a DMatrix with "
-                "queries. For XGBoost's estimators, use skgraded.QueryRanker(XGBRanker(), "
+                f"Metric {self} works only with xgb.train and xgb.cv, which pass it a DMatrix "
+                "with queries. For XGBoost's estimators, use skgraded.QueryRanker(XGBRanker(), "
                 "measure=…, early_stopping=True)."
             )
         self._refuse_minimization()
@@ -250,7 +250,8 @@ def _read_judgments(dmatrix: xgb.DMatrix) -> Judgments:
 class EarlyStopping(xgb.callback.EarlyStopping):
     """XGBoost's early stopping callback, extended to maximize skgraded's measures.
 
-    Pass an instance in the ``callbacks`` list of ``xgb.train``, ``xgb.cv`` or an XGBoost estimator.
+    Pass an instance of this class in the ``callbacks`` list of ``xgb.train``, ``xgb.cv`` or an
+    XGBoost estimator.
 
     Parameters
     ----------

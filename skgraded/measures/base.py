@@ -84,7 +84,7 @@ def check_undefined(undefined: object) -> float:
         if undefined in (0, 1):
             return float(undefined)
         if undefined != undefined:
-            return math.nan  # always the same object, so that tuples containing nan compare equal
+            return math.nan  # always the same nan, so that tuples containing it compare equal
     raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {undefined!r}.")
 
 
@@ -214,7 +214,7 @@ class Measure(_Immutable):
         """
         if other:  # scikit-learn calls a scorer as scorer(estimator, X, y)
             raise TypeError(
-                f"{self} accepts only y_true and y_score by position: pass qid, group and "
+                f"Measure {self} accepts only y_true and y_score by position: pass qid, group and "
                 "sample_weight by name. A measure is not a scorer: use scoring="
                 f"skgraded.make_ranking_scorer({self.name!r})."
             )

@@ -100,15 +100,15 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
         _check_names(names)
     if len(parts := expand_name(text, names)) > 1:
         raise ValueError(
-            f"{text} is a list of measures: pass it where a list is accepted, such as measures=, "
-            f"or choose one, such as {parts[0]}."
+            f"The string {text} is a list of measures: pass it where a list is accepted, such as "
+            f"measures=, or choose one, such as {parts[0]}."
         )
     text = str(parts[0])
     if normalize_name(text) in ABSENT:
         gm_map = " The command computes gm_map with --names trec_eval." if text == "gm_map" else ""
         raise ValueError(
-            f"{text} is not available in skgraded. For alternatives, see 'Coming from trec_eval' "
-            f"in the documentation.{gm_map}"
+            f"Measure {text} is not available in skgraded. For alternatives, see 'Coming from "
+            f"trec_eval' in the documentation.{gm_map}"
         )
     form = _FORM.fullmatch(_AT.sub(r"@\1", text))
     if form is None:

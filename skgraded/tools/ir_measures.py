@@ -25,7 +25,7 @@ __all__ = ["measure", *MEASURES]
 class IrMeasure(registry.Measure):
     """An skgraded measure that can be used with ir_measures.
 
-    It has the same parameters as the skgraded measure of the same name; ``@k`` sets the cut-off.
+    The parameters are those of the skgraded measure with the same name; ``@k`` sets the cut-off.
     """
 
     AT_PARAM = "k"
