@@ -195,7 +195,8 @@ COMPARE: dict[str, dict[str, Any]] = {
     },
     "--require-not-worse": {
         "action": "store_true",
-        "help": "also exit with code 1 if a run is not shown to lose at most LOSS (default LOSS: 0)",
+        "help": "also exit with code 1 if a run is not shown to lose at most LOSS (default LOSS: "
+        "0)",
     },
     "--test": {
         "choices": ("auto", *TESTS, "none"),

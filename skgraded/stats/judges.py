@@ -244,7 +244,7 @@ FEWEST_QUERIES = 10  # with fewer human-judged queries, estimated weights and er
 
 
 class PoweredMean(NamedTuple):
-    """A prediction-powered mean over n human-judged and n_judge additional machine-judged queries."""
+    """A prediction-powered mean over n human-judged queries and n_judge additional queries."""
 
     n: int
     n_judge: int

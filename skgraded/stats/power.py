@@ -94,7 +94,7 @@ def _power(effect: float, n: int, level: float) -> float:
 
 
 def find_detectable_effect(n: np.ndarray, reach: np.ndarray) -> Any:
-    """Return the smallest effect that a t-test with critical value `reach` detects with 80 % power."""
+    """Return the smallest effect detectable at 80 % power by a t-test with critical value `reach`."""
     from scipy.special import nctdtrinc
 
     effect = nctdtrinc(n - 1, 1 - POWER, reach) / np.sqrt(n)
