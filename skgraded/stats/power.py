@@ -94,7 +94,7 @@ def _power(effect: float, n: int, level: float) -> float:
 
 
 def find_detectable_effect(n: np.ndarray, reach: np.ndarray) -> Any:
-    """Return the smallest effect detectable at 80 % power by a t-test with critical value `reach`."""
+    """Return the smallest effect that a t-test with this critical value detects at 80 % power."""
     from scipy.special import nctdtrinc
 
     effect = nctdtrinc(n - 1, 1 - POWER, reach) / np.sqrt(n)
