@@ -17,7 +17,7 @@ from skgraded.measures import (
     rbo as rbo,
 )
 
-# Each of these modules lists its measure classes in `__all__`.
+# Each measure module lists its classes in `__all__`.
 from skgraded.measures.correlation import *
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *

@@ -141,7 +141,7 @@ class Adapter:
     grades_are_gains: bool  # whether NDCG objectives use the grades as gains
 
     # Possible names of the query argument; the first name that `fit` accepts is used.
-    # `group` receives the sizes of consecutive queries; the other arguments receive query ids.
+    # `group` receives the sizes of consecutive queries; `qid` and `group_id` receive query ids.
     query_arguments: ClassVar[Sequence[str]] = ("qid", "group", "group_id")
     # Arguments of `fit` that depend on the row order
     row_arguments: ClassVar[Collection[str]] = ()
@@ -339,8 +339,8 @@ class BoosterAdapter(Adapter):
         for name, kinds in self.changing.items():
             if parameters.get(name) in kinds:
                 raise ValueError(
-                    f"early_stopping={setting} does not support the booster {parameters[name]!r}, which "
-                    "modifies the trees of earlier rounds: choose a different booster."
+                    f"early_stopping={setting} is not supported for the booster {parameters[name]!r}, "
+                    "which modifies the trees of earlier rounds: choose a different booster."
                 )
         for name in self.conflicting:
             if fit_params.get(name) is not None:

@@ -240,8 +240,8 @@ class _CatBoostMetric(_Metric, BoostingMetric):
         self._has_warned = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # `eval_metric` creates each copy, so that copies start without the original's data sets.
-        # Besides, pickle cannot import the metric's class, which is created at run time.
+        # `eval_metric` makes each copy, so that copies do not contain the original's data sets.
+        # Pickle could not import the metric's class, because the class is created at run time.
         return eval_metric, (self.measures[0], *self._group_ids)
 
     def evaluate(

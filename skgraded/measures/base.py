@@ -343,7 +343,7 @@ class Ranked(Tied):
 MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 # Maps each alias to its class and to the parameters set by the alias; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
-# Maps each normalized class name, and each alias without braces, to a class and parameters.
+# Maps each normalized class name, and each alias without braces, to its class and parameters.
 KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 # Cache of parsed measures, keyed by (text, names). Registering a measure clears the cache.
 PARSED: dict[tuple[str, str | None], Measure] = {}

@@ -1190,7 +1190,7 @@ def test_cross_evaluate_cannot_start(call, error, message):
                 X, Y, qid=QID
             ),
             ValueError,
-            "^early_stopping=3 does not support the booster 'dart'",
+            "^early_stopping=3 is not supported for the booster 'dart'",
         ),
         (
             "an extra and a missing feature",
