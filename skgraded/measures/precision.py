@@ -446,8 +446,8 @@ class InterpolatedPrecision(base.Relevance):
 class SetPrecision(_DefinedAsZero):
     r"""Set-based precision: the fraction of retrieved documents that are relevant.
 
-    The value is 0 if no document was retrieved. Queries without a relevant document are handled as
-    in `Precision`.
+    Set-based precision is 0 if no document was retrieved. Queries without a relevant document are
+    handled as in `Precision`.
 
     Parameters
     ----------
