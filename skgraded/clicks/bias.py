@@ -61,8 +61,8 @@ class PositionBias:
           sessions or queries,
         - ``click_rate``: clicks per impression, not corrected for bias,
         - ``n_impressions``,
-        - ``n_interventions``: number of documents of a query that were also shown at another
-          position.
+        - ``n_interventions``: number of pairs of a query and a document that were shown both at
+          this and at another position.
         """
         return tables.frame(self._columns)
 
@@ -152,7 +152,7 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count impressions and clicks; by default, units are sessions or, if unknown, queries."""
+        """Count impressions and clicks; units are sessions or, if there are none, queries or rows."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")

@@ -61,7 +61,7 @@ class Impressions:
 
     @classmethod
     def read(cls, columns: Mapping[str, Any], names: Mapping[str, str]) -> Self:
-        """Check the columns, keyed by argument; `names` contains the corresponding column names."""
+        """Check `columns`, which is keyed by argument; `names` contains the column names."""
         places = read_positions(columns["position"])
         n, is_counted = len(places), columns["n_impressions"] is not None
         values = column(columns["clicked"], "clicked", n, "position")

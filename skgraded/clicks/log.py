@@ -1,4 +1,4 @@
-"""The class `ClickLog` estimates position bias, grades, preferences and comparisons from clicks."""
+"""Estimate position bias, grades and preferences from clicks, and compare rankers."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -171,8 +171,8 @@ class ClickLog:
     def grades(self, bias: PositionBias | ArrayLike, clip: float | None = None) -> np.ndarray:
         """Return grades without position bias, that is, clicks divided by the examination.
 
-        For any sum of grade · discount, such as `DCG` with ``gain="linear"``, these grades have the
-        same expectation as the attractiveness of the documents [1]_. This does not hold for
+        A sum of grade · discount, such as `DCG` with ``gain="linear"``, has the same expectation
+        with these grades as with the attractiveness of the documents [1]_. This does not hold for
         measures that divide by an ideal value, such as NDCG and μAP.
 
         Parameters
@@ -220,8 +220,10 @@ class ClickLog:
         rule : str, default="click_skip_above"
             Which pairs are preferences:
 
-            - ``"click_skip_above"``: a clicked item over each item above it that was not clicked,
-            - ``"last_click_skip_above"``: the same, only for the last clicked item of a session.
+            - ``"click_skip_above"``: each clicked item is preferred to every item above it that was
+              not clicked,
+            - ``"last_click_skip_above"``: the same, but only for the last clicked item in a
+              session.
 
         Returns
         -------
@@ -317,7 +319,7 @@ class ClickLog:
             - ``system``,
             - ``dcg``: mean over sessions,
             - ``ci_low``, ``ci_high``: interval of ``dcg``,
-            - ``difference``: ``dcg`` minus the ``dcg`` of the baseline, for which it is nan,
+            - ``difference``: ``dcg`` minus the ``dcg`` of the baseline; nan for the baseline,
             - ``difference_low``, ``difference_high``: interval of ``difference``,
             - ``p_value``: two-sided; not corrected for the number of rankers,
             - ``n_queries``, ``n_sessions``: number of queries and sessions in the log.

@@ -19,18 +19,19 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 def open_table(
     file: IO[bytes], n_blank: int, separator: str, types: Mapping[str, Any]
 ) -> csv.CSVStreamingReader:
-    """Open a CSV file as a stream of batches, after `n_blank` blank lines."""
+    """Open a CSV file as a stream of batches; skip `n_blank` blank lines at the top."""
     return csv.open_csv(file, *_choose_options(n_blank, separator, types))
 
 
 def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, Any]) -> pa.Table:
-    """Read some columns of a CSV file; raise a ValueError if a row is invalid."""
-    with _open_bytes(data) as file:  # if open_csv fails, its thread may abort the process at exit
+    """Read the columns in `types` from CSV data; raise a ValueError if a row is invalid."""
+    # read_csv is used because, after an error, the thread of open_csv may abort Python at exit.
+    with _open_bytes(data) as file:
         return csv.read_csv(file, *_choose_options(n_blank, separator, types))
 
 
 def _choose_options(n_blank: int, separator: str, types: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return Arrow's options for reading some columns; empty cells become null."""
+    """Return Arrow's options for reading the columns in `types`; empty cells become null."""
     return (
         csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
         csv.ParseOptions(delimiter=separator, newlines_in_values=True),
@@ -46,7 +47,7 @@ def _choose_options(n_blank: int, separator: str, types: Mapping[str, Any]) -> t
 def read_uniform_lines(
     text: bytes, names: Sequence[str], types: Mapping[str, Any], separator: str
 ) -> dict[str, Any]:
-    """Read columns of lines without quotes; `names` lists all columns of the lines."""
+    """Read the columns in `types` from lines without quotes; `names` lists all columns."""
     reading = csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text))
     parsing = csv.ParseOptions(delimiter=separator, quote_char=False)
     converting = csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[])

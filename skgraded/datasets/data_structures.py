@@ -1,4 +1,4 @@
-"""Conversion of JSON, and of containers from several tools, to the `Entries` of qrels and runs."""
+"""Convert JSON, tables and other data structures of qrels and runs to `Entries`."""
 
 import json
 import re
@@ -37,16 +37,16 @@ from skgraded.datasets.entries import Entries, make_empty_run, name_rows
 from skgraded.datasets.text_files import parse_cell
 
 DOCUMENT_TYPES = (Mapping, list, tuple, np.ndarray, set, frozenset)  # for the documents of a query
-RANK = "rank"  # the rank column of a run, which is compared with its scores
-FEW = 30  # a mapping with more keys, whose values are dicts, is not a table
-EXACT = 2**53  # float64 represents all integers up to this value
-RATINGS = ("ratings", "judgmentratings")  # keys of the judged documents of a query
+RANK = "rank"  # name of the rank column in a run; ranks are compared with the scores
+FEW = 30  # a dict of dicts with more keys than this is not a table
+EXACT = 2**53  # float64 represents all integers up to this value exactly
+RATINGS = ("ratings", "judgmentratings")  # possible keys of the list of judged documents of a query
 REQUESTS = ("requests", "judgmentratings")  # keys of a list of judged queries
-META = "mteb_model_meta"  # a key of MTEB's predictions, {META: …, subset: {split: predictions}}
+META = "mteb_model_meta"  # key of the metadata in MTEB files, {META: …, subset: {split: …}}
 
 
 class Container(NamedTuple):
-    """A container type: its name in messages, a test, a conversion, and the sides it is for."""
+    """A data structure for qrels or runs: `accepts` recognizes it, and `convert` reads it."""
 
     name: str
     accepts: Callable[[Any, str], bool]
@@ -57,9 +57,9 @@ class Container(NamedTuple):
 def read_entries(
     source: Any, side: str, name: str | None = None, allow_empty: bool = False
 ) -> Entries:
-    """Convert and check qrels or a run; `side` is "qrels" or "run". Messages contain `name`.
+    """Convert qrels (if `side` is "qrels") or a run (if it is "run") to Entries, and check them.
 
-    Negative grades are kept, with a warning.
+    Error messages contain `name`. Negative grades are kept, with a warning.
     """
     with door.place_errors(name):
         entries = convert(source, side)
@@ -67,7 +67,7 @@ def read_entries(
 
 
 def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
-    """Convert qrels or a run to unchecked Entries; `lines` are the line numbers of list items."""
+    """Convert qrels or a run to unchecked Entries; `lines` may contain a line number per item."""
     if isinstance(source, Iterator):
         source = list(source)
     if hasattr(source, "collect") or hasattr(source, "compute"):
@@ -113,7 +113,7 @@ def _convert_grades_or_scores(values: Any, side: str, **names: Any) -> np.ndarra
 
 
 def _parse_if_text(value: Any) -> Any:
-    """Return the number in a text; None for an empty text; other values are returned unchanged."""
+    """Return the number in a text, NaN for an empty text, and any other value unchanged."""
     number = parse_cell(value) if isinstance(value, str) else value
     return value if number is None else number
 
@@ -140,7 +140,7 @@ def _read_documents(documents: ArrayLike, name: str, n: int | None, expected: st
 
 
 def _has_columns(source: Any, side: str) -> bool:
-    """Return whether an object has columns; other dicts map queries to documents."""
+    """Return whether an object is a table; a dict that is not a table maps queries to documents."""
     if not isinstance(source, Mapping):
         return hasattr(source, "column_names") or hasattr(source, "columns")
     has_items = _has_items(next(iter(source.values()), None))
@@ -218,7 +218,7 @@ def are_rows(items: Any) -> bool:
 
 
 def list_fields(rows: Sequence[Any]) -> list[Any]:
-    """Return the names in a list of dicts or named tuples."""
+    """Return the field names of a list of dicts or of named tuples."""
     if not _are_dicts(rows):
         return list(rows[0]._fields)
     return list(dict.fromkeys(chain.from_iterable(rows)))
@@ -241,7 +241,7 @@ def _convert_rows(rows: Sequence[Any], side: str, lines: np.ndarray | None) -> E
 
 
 def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
-    """Convert a mapping of queries, or pairs of a query and its documents, to Entries."""
+    """Convert a mapping of queries to documents, or a list of such pairs, to Entries."""
     kept_queries, sizes = [], []
     documents: list[Any] = []
     numbers: list[Any] = []
@@ -275,7 +275,8 @@ def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
             numbers, side, name=side, n=n, expected="document", row_name=row_name
         )
     except (TypeError, ValueError):
-        for part in chain(documents, numbers):  # for example, a part of a search engine's response
+        # For example, search engines return nested dicts where ids or numbers are expected.
+        for part in chain(documents, numbers):
             if isinstance(part, (Mapping, list, set)):
                 raise _make_form_error(side, part) from None
         raise
@@ -308,7 +309,7 @@ def _split_pairs(pairs: Iterable[Any], side: str) -> tuple[list[Any], list[Any]]
 
 
 def _split_ids(ids: Any, side: str) -> tuple[list[Any], list[int]]:
-    """Return ids with grade 1 or, for a run, with the scores -1, -2, … in ranked order."""
+    """Return ids with their grades (all 1) or, for a run, the scores -1, -2, … in ranked order."""
     ids = list(ids)
     return ids, [1] * len(ids) if side == "qrels" else list(range(-1, -1 - len(ids), -1))
 
@@ -321,7 +322,7 @@ def _split_dicts(items: Sequence[Mapping[Any, Any]], side: str) -> tuple[list[An
     return [item.get(name) for item in items], [item.get(number) for item in items]
 
 
-# Containers of one query's documents; `convert` returns the ids, and the grades or scores.
+# Data structures for the documents of one query; `convert` returns ids and grades or scores.
 DOCUMENTS = [
     Container(
         "a dict",
@@ -356,7 +357,7 @@ DOCUMENTS = [
 
 
 def is_run(value: Any) -> bool:
-    """Return whether a value of a mapping is a run rather than the documents of a query."""
+    """Return whether a value in a dict is an entire run rather than the documents of one query."""
     if _has_items(value) and not hasattr(value, "columns"):
         parts = dict(value.items())
         has_documents = all(
@@ -384,12 +385,12 @@ def _is_of_ranx(source: object, side: str) -> bool:
 
 
 def _find_key(names: Iterable[Any], known: Sequence[str]) -> Any:
-    """Return the first name that equals a known key in any spelling, or None."""
+    """Return the first name that equals a known key after normalization, or None."""
     return next((name for name in names if normalize_name(str(name)) in known), None)
 
 
 def _list_requests(source: Any) -> Any:
-    """Return the list of judged queries in a list or dict, or [] if there is none."""
+    """Return the list of judged queries in `source`, or [] if there is none."""
     if isinstance(source, Mapping) and len(source) < 10:
         source = source.get(_find_key(source, REQUESTS))
     is_list = _are_dicts(source) and len(source) > 0
@@ -405,7 +406,7 @@ def _convert_requests(source: Any, side: str, _: object) -> Entries:
     return _convert_queries(queries, side)
 
 
-# Containers of entire qrels or runs; `convert` returns Entries.
+# Data structures for entire qrels or runs; `convert` returns Entries.
 CONTAINERS = [
     Container(
         "judged queries such as [{'id': q, 'ratings': […]}]",
@@ -436,7 +437,7 @@ CONTAINERS = [
 
 
 def read_json(data: bytes, path: str, side: str, split: str | None) -> Entries:
-    """Convert the content of a JSON file, or of JSON Lines, to Entries."""
+    """Convert the content of a JSON or JSON Lines file to Entries."""
     try:
         content, lines = _parse_content(data.decode())
         if META in content and side == "run":
@@ -444,7 +445,7 @@ def read_json(data: bytes, path: str, side: str, split: str | None) -> Entries:
         return replace(convert(content, side, lines), source=path)
     except TypeError as error:
         raise ValueError(f"{path}: {error}") from None
-    except ValueError as error:  # JSON and UTF-8 errors contain the position
+    except ValueError as error:  # JSON and UTF-8 errors already state the position
         raise add_place(error, path) from None
 
 
@@ -469,12 +470,14 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         ((key, times),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"an object contains the key {key!r:.100} {times} times: keep only one.")
+        raise ValueError(
+            f"an object contains the key {key!r:.100} {times} times: keep only one of them."
+        )
     return content
 
 
 def _select_split(content: Mapping[str, Any], split: str | None) -> Any:
-    """Return the predictions for one subset and split from a file of MTEB."""
+    """Return the predictions for one subset and split from the content of an MTEB file."""
     parts = {
         f"{subset}/{name}": predictions
         for subset, splits in content.items()
@@ -487,7 +490,7 @@ def _select_split(content: Mapping[str, Any], split: str | None) -> Any:
     if split not in parts:
         first = next(iter(parts), "default/test")
         raise make_argument_error(
-            f"the file contains {len(parts)} subsets and splits: "
+            f"the file contains {len(parts)} combinations of subset and split: "
             f"{quote_names(list(parts))}. Select one, for example with split={first!r:.60}; got "
             f"{split!r}.{suggest_name(str(split), parts)}",
             "split",

@@ -18,7 +18,7 @@ FEW = 1000  # up to this number of values, a dict is faster than a pandas Index
 
 @dataclass(frozen=True)
 class Entries:
-    """Columns of qrels or of a run, one row per document; `numbers` are the grades or scores."""
+    """Columns of qrels or a run, one row per query and document; `numbers` are grades or scores."""
 
     source: str
     query_ids: np.ndarray
@@ -28,8 +28,8 @@ class Entries:
     lines: np.ndarray | None = None  # line numbers in the file, from 1
     names: np.ndarray | None = None  # distinct names in a file of runs
     name_codes: np.ndarray | None = None  # position in `names` of each row's name
-    ranks: np.ndarray | None = None  # the rank column of a run, only for `warn_of_ranks`
-    are_distinct: bool = False  # whether no query contains a document twice, as in dicts
+    ranks: np.ndarray | None = None  # the rank column of a run, used only by `warn_of_ranks`
+    are_distinct: bool = False  # whether each query is known to contain a document only once
 
     def query(self, row: int) -> Any:
         """Return the query of a row for an error message."""
@@ -96,7 +96,7 @@ class Entries:
         return self.without(rows)
 
     def find_repeats(self) -> np.ndarray:
-        """Return the rows that repeat a document of their query, and the rows that they repeat."""
+        """Return rows whose document occurs earlier in the same query, and the earlier rows."""
         if self.are_distinct:
             return np.empty((2, 0), dtype=np.intp)
         return find_repeated_documents(self.query_codes, self.document)
@@ -117,10 +117,10 @@ class Entries:
         return replace(self, **known)
 
     def lift_infinite_scores(self) -> np.ndarray:
-        """Return the scores; -inf becomes a number below all other scores of its query.
+        """Return the scores, with -inf replaced by a number below all other scores of the query.
 
-        All documents of a run were retrieved. In trec_eval, -inf is the lowest score; after a join,
-        it means "not retrieved".
+        In a run, as in trec_eval, a document with the score -inf was retrieved and ranks last.
+        After a join, -inf would mean "not retrieved".
         """
         scores, is_last = self.numbers, self.numbers == -np.inf
         if not is_last.any():
@@ -145,7 +145,7 @@ class Entries:
             )
 
     def warn_of_ranks(self) -> Self:
-        """Warn if ranks increase from row to row, but scores never decrease within a query."""
+        """Warn if, within all queries, ranks increase from row to row but scores never decrease."""
         if self.ranks is None:
             return self
         codes, ranks, scores = self.query_codes, self.ranks, self.numbers
@@ -208,7 +208,7 @@ def make_finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.n
 
 
 def find_repeated_documents(query_codes: np.ndarray, document: Any) -> np.ndarray:
-    """Return the rows that repeat a document of their query, and the rows that they repeat."""
+    """Return rows whose document occurs earlier in the same query, and the earlier rows."""
     query_codes = query_codes.astype(np.intp)
     order, starts = sort_by_query(query_codes, query_codes.max(initial=-1) + 1)
     if order is not None:

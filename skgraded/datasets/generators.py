@@ -84,7 +84,7 @@ def make_ranking(
 
     columns = rng.permutation(n_features)
     a, b, c = (X[:, columns[i % n_features]] for i in range(3))
-    # The signal is bounded, so that long queries are not easier than short queries.
+    # The signal is bounded so that queries with more documents are not easier to rank.
     relevance = np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
     relevance += (QUERY_EFFECT * rng.standard_normal(n_queries))[qid]
     relevance += NOISE * rng.standard_normal(len(qid))
@@ -92,7 +92,7 @@ def make_ranking(
 
 
 def _grades(relevance: np.ndarray, n_levels: int) -> np.ndarray:
-    """Discretize relevance; the share of a grade g > 0 is proportional to (n_levels - g)²."""
+    """Convert relevance to grades; the share of grade g > 0 is proportional to (n_levels - g)²."""
     shares = np.arange(n_levels - 1, 0, -1.0) ** 2
     below = IRRELEVANT + (1 - IRRELEVANT) * np.append(0, np.cumsum(shares[:-1])) / shares.sum()
     return np.searchsorted(np.quantile(relevance, below), relevance)
@@ -108,8 +108,8 @@ def make_swapped_rankings(
 ) -> np.ndarray:
     """Generate rankings that differ from the ideal ranking by a known number of swaps.
 
-    These are the test rankings of Scheel, Lommatzsch and Albayrak (2011, section 2.1). Random pairs
-    of documents are swapped in the ideal order of the same grades.
+    These are the test rankings of Scheel, Lommatzsch and Albayrak (2011, section 2.1). Each ranking
+    starts in ideal order; then random pairs of documents are swapped.
 
     Parameters
     ----------
@@ -188,13 +188,14 @@ def make_clicks(
 ) -> Bunch:
     r"""Simulate sessions in which users examine rankings and click documents.
 
-    Each session shows one ranking of one random query. With :math:`\gamma` = noise + (1 − noise)
-    (2^grade − 1) / (2^max − 1) as the attractiveness of a document and θ_k as the probability that
-    position k is examined, a user clicks as in one of these models:
+    Each session shows one ranking of one random query. A document has the attractiveness
+    :math:`\gamma` = noise + (1 − noise) (2^grade − 1) / (2^max − 1), and its position k is examined
+    with the probability θ_k. The probability of a click depends on `model`:
 
-    - ``"position"``: with the probability θ_k γ,
-    - ``"trust"``: with the probability θ_k (ε⁺ γ + ε⁻ (1 − γ)), where ε⁺ = 1 − .1 (k − 1) / K, and
-      ε⁻ = .3 / k is the probability of clicking an unattractive document because of its rank [1]_.
+    - ``"position"``: the probability is θ_k γ.
+    - ``"trust"``: the probability is θ_k (ε⁺ γ + ε⁻ (1 − γ)) [1]_. For K positions,
+      ε⁺ = 1 − 0.1 (k − 1) / K and ε⁻ = 0.3 / k, the probability of clicking an unattractive
+      document because of its rank.
 
     Parameters
     ----------
@@ -255,7 +256,9 @@ def make_clicks(
     if examination is not None:
         theta = door.column(examination, "examination")[: len(theta)]
         if not ((theta >= 0) & (theta <= 1)).all():
-            raise ValueError(f"examination must be from 0 to 1; got {theta.tolist()!r:.200}.")
+            raise ValueError(
+                f"examination must contain probabilities from 0 to 1; got {theta.tolist()!r:.200}."
+            )
     rng = check_random_state(random_state)
 
     query = rng.randint(len(query_ids), size=n_sessions)

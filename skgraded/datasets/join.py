@@ -48,12 +48,13 @@ def join_run(
         grades are not judged, as in trec_eval. Judgments without a grade (None, NaN or an empty
         text) are left out, with a warning. Accepted forms:
 
-        - the result of `read_qrels`, or a ``Qrels`` object of ranx;
-        - a table: a frame, an Arrow table, a dict of columns, a list of dicts, or named tuples.
-          Apart from case, "_", "-" and spaces, the columns are called ``query``, ``query_id``,
-          ``qid`` or ``user_id``; ``document``, ``doc_id``, ``docno``, ``corpus_id``, ``item_id``,
-          ``passage_id``, ``pid`` or ``id``; and ``grade``, ``relevance``, ``label``, ``rating`` or
-          ``rel`` or, with ``corpus_id``, ``score``. Other columns are ignored;
+        - the result of `read_qrels`, or a ranx ``Qrels`` object;
+        - a table: a DataFrame, an Arrow table, a dict of columns, or a list of dicts or named
+          tuples. Its columns are called (ignoring case, "_", "-" and spaces) ``query``,
+          ``query_id``, ``qid`` or ``user_id``; ``document``, ``doc_id``, ``docno``,
+          ``corpus_id``, ``item_id``, ``passage_id``, ``pid`` or ``id``; and ``grade``,
+          ``relevance``, ``label``, ``rating`` or ``rel`` or, with ``corpus_id``, ``score``. Other
+          columns are ignored;
         - a mapping of each query to its documents: a dict, ``{document: grade}``; a list or a set
           of relevant ids, with grade 1; a list of pairs, ``[(document, grade), …]``; or a list of
           dicts, ``[{"id": document, "grade": grade}, …]``;
@@ -93,8 +94,8 @@ def join_run(
         ``missing``, ``unjudged`` : ndarray
             Judged queries that are missing from the run, and queries of the run without judgments.
 
-        Queries are ordered as in the qrels. Each query contains its rows of the run, in the order
-        of the run, followed by the judged documents that are missing from the run.
+        Queries are in the order of the qrels. Within a query, the rows of the run come first, in
+        the order of the run, followed by the judged documents that are missing from the run.
 
     Raises
     ------
@@ -227,7 +228,7 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
 
 
 def check_join_options(missing: str, unjudged: str, ties: str | None, identical_ids: str) -> None:
-    """Check the options that `join_run` and `evaluate_runs` share."""
+    """Check the options shared by `join_run` and `evaluate_runs`."""
     _CHECKS["missing"](missing)
     _CHECKS["unjudged"](unjudged)
     _CHECKS["identical_ids"](identical_ids)
@@ -236,7 +237,7 @@ def check_join_options(missing: str, unjudged: str, ties: str | None, identical_
 
 
 def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
-    """Convert each of the qrels or runs to Entries; errors name the judge or the run."""
+    """Convert the qrels of each judge, or each run, to Entries; errors name the judge or run."""
     if not isinstance(sources, Mapping):
         raise TypeError(
             f"Argument {argument} must be a mapping with names as keys, such as {{'human': "
@@ -255,7 +256,7 @@ def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
 
 def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
     """Raise an error if two sources share no query, or no document because id types differ."""
-    # After a join without matches, a document may still occur in a different query.
+    # If a join matched no row, a retrieved document may still be judged for a different query.
     document = "document of the same query" if is_joined else "document"
     for noun, ids, known in (
         ("query", rows.query_ids, first.query_ids),
@@ -368,9 +369,9 @@ class JudgmentIndex:
     def _select_rows(
         self, query: np.ndarray, judgment: np.ndarray, is_condensed: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return masks of the rows of the run that are kept, and of the judgments that are added.
+        """Return a mask of the run's rows to keep and a mask of the judgments to add to them.
 
-        Condensed lists contain no unjudged documents, but keep queries that have no grade ≥ 0.
+        In condensed lists, unjudged documents are left out; queries without a grade ≥ 0 are kept.
         """
         added = np.ones(len(self._grade), dtype=bool)
         is_kept = query >= 0

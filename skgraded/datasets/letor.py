@@ -129,7 +129,7 @@ def read_letor(
 
 
 def _read_queries(group: File, n: int, path: str) -> np.ndarray:
-    """Return the query of each of the n rows from a file with query sizes."""
+    """Read query sizes from a file; return the query number of each of the n rows."""
     sizes = _read_column(
         group,
         "the size of a query must be an integer ≥ 1.",
@@ -148,7 +148,7 @@ def _parse(text: bytes, first: int, with_query: bool) -> tuple[Any, ...]:
     # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
 
-    lines, queries, documents = [], [], []  # a list of tuples would trigger garbage collections
+    lines, queries, documents = [], [], []  # a list of tuples would trigger garbage collection
     for number, line in enumerate(text.split(b"\n"), first):
         ids = _parse_ids(line, with_query)
         if ids is not None:
@@ -172,8 +172,8 @@ def _parse_ids(line: bytes, with_query: bool) -> tuple[str | None, str | None] |
         raise ValueError("the file contains queries: omit group.")
     if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
         raise ValueError(
-            "'qid:' and the query must follow the grade. If there are no queries, pass a file of "
-            "query sizes as group; to convert an array of sizes to ids, use "
+            "'qid:' and the query id must follow the grade. If the file has no query ids, pass a "
+            "file of query sizes as group. To convert an array of query sizes to query ids, use "
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
     if b"_" in body and b"_" in b"".join(words[:1] + words[1 + with_query :]):

@@ -1,4 +1,4 @@
-"""Reader for CSV, TSV and Parquet files: named columns, or the columns of qrels and runs."""
+"""Functions that read columns from CSV, TSV and Parquet files, and qrels or runs from tables."""
 
 import csv
 import io
@@ -47,9 +47,9 @@ def read_columns(
     advice: str = "",
     allow_unjudged: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Read and check named columns of a CSV or Parquet file; ids are returned unchanged.
+    """Read and check columns of a CSV or Parquet file; ids are returned unchanged.
 
-    Error messages contain the line or row; messages about missing columns end with `advice`.
+    Error messages contain the line or row number; messages about missing columns end with `advice`.
     """
     path = check_path(source)
     texts, numbers = [query, *filter(None, [document])], [grade, *scores]
@@ -82,10 +82,10 @@ def read_columns(
 def read_delimited(
     data: bytes, path: str, side: str, n_before: int, header: tuple[str, list[str]]
 ) -> Entries:
-    """Convert a table of qrels or of a run, whose header follows `n_before` lines, to Entries.
+    """Convert a CSV or TSV file of qrels or a run to Entries; skip `n_before` lines.
 
-    In qrels, numbers may be missing: Quepid exports an empty cell for a document that nobody
-    judged, and a single cell for a query without judgments.
+    In qrels, grades may be missing: Quepid exports an empty cell for an unjudged document, and a
+    row with a single cell for a query without judgments.
     """
     separator, known = header
     with place_errors(path):
@@ -94,7 +94,7 @@ def read_delimited(
     is_qrels = side == "qrels"
     cells, lines = _read_csv(data, path, n_before, separator, names[:2], names[2:], is_qrels)
     if RANK in known and not is_qrels:
-        with suppress(ValueError):  # raised for two rank columns, or for text as a rank
+        with suppress(ValueError):  # raised if two columns contain ranks or a rank is not a number
             cells |= _read_csv(data, path, n_before, separator, [], [RANK])[0]
     cells[names[2]] = cells[names[2]].astype(float)  # large integers are rounded, as in TREC files
     with place_errors(path):
@@ -108,7 +108,7 @@ def _read_file(
     numbers: Sequence[str],
     advice: str,
 ) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Read text columns and numeric columns; also return the line of each row, if known."""
+    """Read text columns and numeric columns; also return the line number of each row, if known."""
     names = [*texts, *numbers]
     if not hasattr(source, "read") and os.path.isfile(source):
         with open(source, "rb") as file:
@@ -140,7 +140,7 @@ def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str
 
 
 def read_header(parts: Iterator[tuple[int, bytes]], path: str) -> tuple[int, str, list[str]]:
-    """Return the number of lines before the header, the separator and the column names."""
+    """Count the lines before the header; return this number, the separator and the column names."""
     n_before, line, _, _ = find_data(parts)
     if not line or b"\0" in line or try_parse(bytes.decode, line) is None:
         raise ValueError(
@@ -166,7 +166,7 @@ def _read_csv(
     numbers: Sequence[str],
     may_end_early: bool = False,
 ) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Read text columns and numeric columns after `n_before` lines; empty numbers become NaN.
+    """Skip `n_before` lines, and read text and numeric columns; empty numeric cells become NaN.
 
     If `may_end_early`, a row may contain only its first cell.
     """
@@ -185,9 +185,7 @@ def _read_csv(
         if is_short:
             row = row + [""] * (len(header) - 1)
         if len(row) != len(header):
-            raise ValueError(
-                f"the row has {len(row)} columns, but the first line has {len(header)}."
-            )
+            raise ValueError(f"the row has {len(row)} columns, but the header has {len(header)}.")
         cells: list[Any] = [row[header.index(name)] for name in texts]
         if "" in cells[: 1 if is_short else None]:
             raise ValueError(f"the cell of column {texts[cells.index('')]!r} is empty.")

@@ -1,4 +1,4 @@
-"""Functions shared by all file readers: decompression, blocks of lines, and errors with lines."""
+"""Functions that decompress files, split them into lines, and report invalid lines."""
 
 import bz2
 import gzip
@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 File: TypeAlias = str | os.PathLike[str] | IO[bytes]  # a path, or an open file in binary mode
 
 BLOCK = 1 << 22  # bytes parsed at a time
-MOST_LINE = 1 << 24  # maximum line size in bytes, because compressed data may be endless
+MOST_LINE = 1 << 24  # maximum line size in bytes; a longer line might not fit in memory
 BOM = b"\xef\xbb\xbf"
 PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
@@ -29,8 +29,8 @@ PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
 }
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is not a comment
-LONG_WORD = re.compile(r"(\S{100})\S+")  # shortened in messages, like the quoted line
-JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # not only a brace, with which an id may begin
+LONG_WORD = re.compile(r"(\S{100})\S+")  # words of more than 100 characters are cut in messages
+JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # a brace alone is not enough: ids may begin with one
 
 
 def check_path(path: object, name: str = "path") -> str:
@@ -44,7 +44,7 @@ def check_path(path: object, name: str = "path") -> str:
 
 @contextmanager
 def open_unpacked(path: File, look: int | None = None) -> Iterator[Any]:
-    """Yield the decompressed file; its method `peek` can return `look` bytes."""
+    """Yield the decompressed file, whose `peek` method can return up to `look` bytes."""
     is_open = hasattr(path, "read")
     raw: Any = path if is_open else open(cast("str", path), "rb")
     is_enough = hasattr(raw, "peek") and look is None
@@ -80,7 +80,7 @@ class _Unpacking(io.RawIOBase):
 
 
 def read_blocks(source: File, path: str) -> Generator[tuple[int, bytes], None, None]:
-    """Yield blocks of complete lines: the number of the first line (from 1), and the bytes.
+    """Yield (first line number, bytes) pairs, one for each block of complete lines.
 
     A JSON file is returned as one block, because it may consist of a single line.
     """
@@ -127,7 +127,7 @@ def parse_file(source: File, path: str, parse: Callable[[bytes, int], Any]) -> I
 def parse_blocks(
     parts: Iterable[tuple[int, bytes]], path: str, parse: Callable[[bytes, int], Any]
 ) -> Iterator[Any]:
-    """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
+    """Yield ``parse(block, n)`` for each block of complete lines; `n` is its first line number.
 
     If `parse` raises a ValueError, the lines are parsed one by one to find the line at fault.
     """
@@ -144,7 +144,7 @@ def parse_blocks(
 def parse_rows(
     rows: Iterable[tuple[int, Any]], path: str, parse_row: Callable[[Any], Any]
 ) -> Iterator[tuple[int, Any]]:
-    """Yield pairs (line number, parsed row), except None; error messages contain file and line."""
+    """Yield (line number, parsed row) for rows that are not None; errors name the file and line."""
     for number, row in rows:
         try:
             parsed_row = parse_row(row)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Form(NamedTuple):
-    """The columns of a file type; columns in `few` contain few values and are read as codes."""
+    """The columns of a file format; columns in `few` have few distinct values and become codes."""
 
     kind: str
     columns: tuple[str, ...]
-    numbers: tuple[str, ...]  # columns to convert; the last one is the grade or the score
+    numbers: tuple[str, ...]  # columns with numbers; the last one contains grades or scores
     few: tuple[str, ...] = ("query",)
     advice: str = ""  # end of the messages about wrong lines
 
@@ -86,7 +86,7 @@ RULES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     ),
 }
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
-# File extensions to remove from the names of runs
+# File extensions that are removed when a run is named after its file
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|jsonl?|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 WHOLE = re.compile(rb"[+-]?\d+")
 
@@ -96,10 +96,10 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
 
     The content determines the format:
 
-    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. If a line
-      has three tabs, its ids may contain spaces. Blank lines, and lines that begin with ``#``, are
-      skipped.
-    - Tables with tabs or commas below a header, such as ``query-id corpus-id score`` (BEIR) or
+    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. In
+      lines with exactly three tabs, ids may contain spaces. Blank lines, and lines that begin with
+      ``#``, are skipped.
+    - Tab- or comma-separated tables with a header, such as ``query-id corpus-id score`` (BEIR) or
       ``query,docid,rating`` (Quepid). Column names are as in `join_run`. Rows without a grade
       are skipped.
     - JSON: ``{query: {document: grade}}``, as saved by ranx, or another container that `join_run`
@@ -159,7 +159,7 @@ def read_run(
     - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or another container that
       `join_run` accepts; MTEB's predictions; or JSON Lines.
 
-    If a line has one tab fewer than columns (five in TREC's format), its ids may contain spaces.
+    In lines with one tab fewer than the format has columns (five for TREC), ids may contain spaces.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def find_tag(source: Any) -> str | None:
 def choose_run_names(
     paths: Sequence[str], open_source: Callable[[str], Any] = str
 ) -> dict[str, str]:
-    """Map the path of each run to a name: its tag if it is unique, or else the stem of its file.
+    """Map the path of each run to its tag or, if several runs have this tag, to its file name stem.
 
     If these names are not unique, file names or, if necessary, paths are used instead.
     `open_source` returns a path or an open file.
@@ -318,7 +318,7 @@ def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: boo
     if not blocks and allow_empty:
         return make_empty_run(name)
     if not blocks:
-        raise ValueError(f"{name}: the file is empty or contains no line with data.")
+        raise ValueError(f"{name}: the file is empty or contains only comments and blank lines.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     del blocks  # so that each column can be freed as soon as it is concatenated
     query_ids, query_codes = _join_codes(columns.pop("query"))
@@ -342,7 +342,7 @@ def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: boo
 
 
 def _has_falling_scores(text: bytes) -> bool:
-    """Return whether the score decreases as the rank increases in the first 100 lines."""
+    """Return whether, anywhere in the first 100 lines, the score falls while the rank rises."""
     rows = [text_files.split_line(line, 5) for line in text.split(b"\n", 100)[:100]]
     for row, following in pairwise(row for row in rows if len(row) == 6):
         numbers = text_files.try_parse(text_files.parse_floats, [*row[3:5], *following[3:5]])
@@ -358,7 +358,7 @@ def _choose_form(line: bytes, third: str | None) -> Form:
     words, cells = line.split(), [cell.strip() for cell in line.split(b"\t")]
     has_tabs = len(cells) == 6
     if len(cells) in (3, 4) and all(cells):
-        # TREC lines may contain some tabs. If tabs separate columns, ids may contain spaces.
+        # TREC lines may contain a few tabs. If tabs separate all columns, ids may contain spaces.
         is_trec = len(words) > 5 and text_files.parse_number(words[4]) is not None
         has_score = text_files.parse_number(cells[-1]) is not None
         has_tabs = not is_trec or has_score and (len(cells) == 3 or bool(WHOLE.fullmatch(cells[2])))
@@ -370,7 +370,7 @@ def _choose_form(line: bytes, third: str | None) -> Form:
 
 
 def _convert_ranks(entries: Entries) -> Entries:
-    """Convert the ranks of each query to scores; raise a ValueError if they are not ranks."""
+    """Convert each query's ranks to scores; raise a ValueError if the numbers are not ranks."""
     ranks, codes = entries.numbers, entries.query_codes
     sizes = np.bincount(codes)
     places = ranks - (np.bincount(codes, ranks == 0) == 0)[codes]  # from 0
@@ -381,13 +381,14 @@ def _convert_ranks(entries: Entries) -> Entries:
         is_wrong = (np.bincount(places) > 1)[places]
     if is_wrong.any():
         row = int(np.argmax(is_wrong))
-        entries.refuse_repeats()  # if a line occurs twice, its rank is repeated too
+        # If a rank is repeated because a line is, report the repeated document instead.
+        entries.refuse_repeats()
         raise ValueError(
             f"{entries.source}: {entries.place(row)}: the third column contains integers that are "
             f"not the ranks 1 to {sizes[codes[row]]} of query {entries.query(row)!r:.100}, such as "
-            f'{ranks[row]:.0f}. If they are ranks, use read_run(path, third="rank"). If they are '
-            'scores, use read_run(path, third="score"), or write four columns (query document '
-            "rank score)."
+            f"{ranks[row]:.0f}. If they are ranks with gaps or ties, use read_run(path, "
+            'third="rank"). If they are scores, use read_run(path, third="score"), or write four '
+            "columns (query document rank score)."
         )
     return replace(entries, numbers=-ranks)
 
@@ -405,7 +406,7 @@ def _join_codes(
 
 
 def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Convert lines to columns, or return None if they contain no data; refuse invalid lines."""
+    """Convert lines to columns, or return None if they contain no data; raise if one is invalid."""
     text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
     text += b"" if text.endswith(b"\n") else b"\n"
     is_tidy = _is_tidy(text)
@@ -472,7 +473,7 @@ def _parse_with_arrow(text: bytes, form: Form, separator: bytes) -> dict[str, An
 
 
 def _add_line_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
-    """Add the line numbers to the columns of a block, and call its grades or scores `number`."""
+    """Add line numbers to the columns of a block, and rename its grades or scores to `number`."""
     if form is THREE[None]:
         codes, texts = columns["rank or score"]
         words = list(map(str.encode, texts))

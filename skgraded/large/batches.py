@@ -1,4 +1,4 @@
-"""Evaluation in batches on one machine; larger tables are written to temporary files."""
+"""Evaluation of large tables in batches on one machine, with temporary files if necessary."""
 
 import os
 import tempfile
@@ -13,9 +13,9 @@ from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.reports.summary import Summaries, Summary
 
 # These constants affect speed and memory usage, but never the results.
-ROWS = 2**18  # small batches are combined up to this number of rows, for speed
+ROWS = 2**18  # number of rows to read at once; smaller batches may be combined
 MIN_QUERIES = 2**16  # minimum number of queries that are summed at once
-MIN_QUERIES_OF_SEGMENTS = 2**19  # more queries, because each segment requires its own sums
+MIN_QUERIES_OF_SEGMENTS = 2**19  # minimum number of queries if each segment has its own sums
 
 
 @suggest_arguments

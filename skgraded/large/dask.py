@@ -22,11 +22,11 @@ with needs("skgraded.dask", "dask", "pyarrow", extra="dask"):
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
-# A shuffle of n partitions has n² tasks, so small partitions are combined if they are many.
+# A shuffle of n partitions has n² tasks, so small partitions are combined if there are many.
 MANY_PARTITIONS = 100
-N_SAMPLED = 8  # number of partitions whose rows are counted, as a sample
+N_SAMPLED = 8  # number of sampled partitions whose rows are counted
 ROWS_PER_GROUP = 2**18
-PARTITIONS_PER_GROUP = 32  # number of partitions in a group of per-query values
+PARTITIONS_PER_GROUP = 32  # number of partitions whose per-query values are packed by one task
 MERGE_SIZE = 16  # number of Summaries that are merged by each task
 
 T = TypeVar("T")
@@ -200,7 +200,7 @@ def _find_dtype(ddf: dd.DataFrame, qid: str) -> Dtype:
 
 
 def _tabulate(measured: parts.Measured | None, job: Job, dtype: Dtype) -> pd.DataFrame:
-    """Return per-query values as a frame whose ids have the given dtype."""
+    """Return per-query values as a DataFrame whose query ids have the given dtype."""
     if measured is None:
         dtypes = {"query_id": dtype} | dict.fromkeys(job.value_columns, float)
         return pd.DataFrame(dict.fromkeys(dtypes, [])).astype(dtypes)
@@ -212,7 +212,7 @@ def _tabulate(measured: parts.Measured | None, job: Job, dtype: Dtype) -> pd.Dat
 
 
 def _evaluate_partitions(ddf: dd.DataFrame, job: Job) -> list[Delayed]:
-    """Return tasks that evaluate the pieces of all partitions; no query is split."""
+    """Return tasks that evaluate all rows in pieces, each of which contains whole queries."""
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
@@ -220,7 +220,7 @@ def _evaluate_partitions(ddf: dd.DataFrame, job: Job) -> list[Delayed]:
     partitions = [
         (f"partition {i}", part) for i, part in enumerate(ddf[list(job.columns)].to_delayed())
     ]
-    # Small groups of rows and values are moved between workers.
+    # Rows and per-query values are moved between workers in small groups.
     is_shuffled = job.partitioning == "shuffle"
     n_combined = _count_combined(partitions) if is_shuffled else 1
     items = [delayed(_evaluate_named)(named, job) for named in _group(partitions, n_combined)]
@@ -239,7 +239,7 @@ def _group(values: list[T], size: int) -> list[list[T]]:
 
 
 def _count_combined(partitions: list[tuple[str, Delayed]]) -> int:
-    """Return how many partitions to combine: 1 if there are few or if they are large."""
+    """Return how many partitions to combine: 1 if there are few partitions or if they are large."""
     if len(partitions) < MANY_PARTITIONS:
         return 1
     sample = np.linspace(0, len(partitions) - 1, N_SAMPLED).astype(int)

@@ -10,7 +10,7 @@ from skgraded._input.queries import check_duplicates
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.parsing import Measures
 
-# Columns of `Summary.to_frame` and of files of per-query values.
+# Columns of `Summary.to_frame` and of per-query value files, except measures and segments.
 OTHER_COLUMNS = (
     "query_id label system measure mean ci_low ci_high method n_queries n_defined n_undefined"
 ).split()
@@ -57,7 +57,7 @@ class Job:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """The arguments, keyed by the names of their columns."""
+        """The argument that names each column, keyed by column name."""
         # Error messages list the columns in this order.
         names = dict.fromkeys([self.y_true, *self.y_score], "")
         return names | {name: argument for argument, name in self.arguments}
@@ -113,8 +113,8 @@ def check_segment_names(job: Job) -> None:
     is_taken = not {*OTHER_COLUMNS, *job.value_columns}.isdisjoint(names)
     if is_taken or len(set(names)) < len(names) or job.by == []:
         raise ValueError(
-            "by must be a column name or a list of distinct names other than those of measures "
-            f"and {', '.join(OTHER_COLUMNS)}; got {job.by!r}."
+            "by must be a column name or a list of distinct column names; the names of measures "
+            f"and the names {', '.join(OTHER_COLUMNS)} are reserved; got {job.by!r}."
         )
 
 

@@ -1,7 +1,7 @@
 """Validation and evaluation of a large table in parts.
 
-All engines share this code. A part is a batch, a file, or a partition of a frame. Error messages
-state the part and the row within the part.
+All engines share this code. A part is a batch, a file, or a partition of a DataFrame. Error
+messages state the part and the row within the part.
 """
 
 import re
@@ -185,7 +185,7 @@ def join_rows(tables: list[pa.Table]) -> pa.Table:
 
 
 def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
-    """If possible, convert columns of different types to types that Arrow joins without loss."""
+    """If possible, convert columns to types that Arrow can concatenate without loss."""
     if name == GRADE:
         return [[read_grades(column.to_numpy(), name)[0]] for column in columns]
     if name.startswith(SCORE):  # Arrow would convert integers to float64
@@ -195,7 +195,7 @@ def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
         types = sorted({str(column.type) for column in columns})
         raise ValueError(
             f"y_score must have the same type in all batches or partitions; got {' and '.join(types)} "
-            "with numbers that no common type contains."
+            "with numbers that no common type can represent."
         )
     return columns
 
@@ -226,11 +226,11 @@ def evaluate_parts(
     n_rows: int = 0,
     show: Advance = show_nothing,
 ) -> Iterator[Item]:
-    """Validate pairs (name, part), evaluate queries, and yield their values and the remaining rows.
+    """Validate (name, part) pairs, evaluate queries, and yield their values and the remaining rows.
 
-    The remaining rows belong to queries that may continue in other parts: for "shuffle", all
-    queries; for "clustered", the first and the last query of a part, after small parts are combined
-    up to `n_rows` rows. `show` receives numbers of rows.
+    The remaining rows belong to queries that may continue in other parts. For "shuffle", these are
+    all queries. For "clustered", small parts are first combined, to at least `n_rows` rows; the
+    remaining rows are those of the first and the last query. `show` is called with numbers of rows.
     """
     checked = (
         (place, table)
@@ -331,10 +331,10 @@ def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np
 
 
 def evaluate_items(items: list[Item], job: Job) -> Measured:
-    """Evaluate the rows yielded by `evaluate_parts` for some queries, and concatenate all values.
+    """Evaluate the rows in `items`, and add the results to the per-query values in `items`.
 
-    `items` must contain all rows and values of these queries. A ValueError names a query if its
-    rows were evaluated in two parts.
+    `items`, from `evaluate_parts`, must contain all rows and values of its queries. If a query was
+    evaluated in two parts, raise a ValueError that names it.
     """
     tables = [item for item in items if not isinstance(item, Measured)]
     measured = [item for item in items if isinstance(item, Measured)]
@@ -430,7 +430,7 @@ def merge_sums(sums: Iterable[Merged | None]) -> Merged | None:
 
 
 def finish(report: Merged | None, job: Job) -> Merged:
-    """Add the label; raise a ValueError if there is no query, or none with a positive weight."""
+    """Add the label; raise a ValueError if there are no queries, or none has a positive weight."""
     if report is None:
         raise ValueError("y_true is empty: pass at least one row.")
     summary = report if isinstance(report, Summary) else next(iter(report.systems.values()))

@@ -1,4 +1,4 @@
-"""Pieces of whole queries, which are passed on as bytes by engines and temporary files."""
+"""Pieces of whole queries, which are sent between workers or written to files as bytes."""
 
 import os
 import pickle
@@ -29,7 +29,7 @@ from skgraded.large.parts import (
 # These constants affect speed and memory usage, but never the results.
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
 MAX_QUERIES_IN_MEMORY = 2**18  # maximum number of queries whose values are in memory
-N_PIECES = 64  # number of pieces on disk for rows if their number is unknown
+N_PIECES = 64  # number of pieces on disk if the number of rows is unknown
 N_PIECES_OF_QUERIES = 8  # number of pieces on disk for per-query values
 ROWS_PER_PIECE = 2**20  # number of rows per piece, which must fit in memory
 ROWS_PER_WRITE = 2**18  # minimum number of rows in each write of a large table
@@ -37,7 +37,7 @@ MIN_ROWS_PER_WRITE = 2**14  # minimum average number of rows per piece in each w
 
 
 def split_items(items: list[Item], n: int) -> Iterator[tuple[int, Any]]:
-    """Split rows and values into n pieces of whole queries; yield (index, piece) if nonempty."""
+    """Split rows and values into n pieces of whole queries; yield pairs (index, nonempty piece)."""
     tables = [item for item in items if not isinstance(item, Measured)]
     measured = [item for item in items if isinstance(item, Measured)]
     for item in [join_rows(tables), *measured] if tables else measured:
@@ -70,7 +70,7 @@ def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> pa.Table:
 def _write_piece(
     file: IO[bytes] | pa.BufferOutputStream, item: pa.RecordBatch | Measured | Exception
 ) -> None:
-    """Write rows in Arrow's format, or pickle values or an error, to a file."""
+    """Write rows to a file in Arrow's format, or pickle per-query values or an error."""
     if isinstance(item, pa.RecordBatch):
         with pa.ipc.new_stream(file, item.schema) as writer:
             writer.write_batch(item)
@@ -79,7 +79,7 @@ def _write_piece(
 
 
 def read_piece(buffer: pa.Buffer) -> Any:
-    """Return the item that `_write_piece` wrote, or raise the error.
+    """Return the item written by `_write_piece`; raise it if it is an error.
 
     Only pickles begin with `pickle.PROTO`.
     """
@@ -104,9 +104,9 @@ def evaluate_contents(contents: Iterable[pa.Scalar], job: Job) -> Measured | Non
 def open_values(
     path: str | os.PathLike[str] | None, job: Job
 ) -> Iterator[Callable[[Measured], Measured]]:
-    """Yield a function that writes values to a Parquet file, if `path` is not None.
+    """Yield a function that writes per-query values to a Parquet file, unless `path` is None.
 
-    The file is written completely or not at all. The function returns the values.
+    The file is written completely or not at all. The yielded function returns its argument.
     """
     if path is None:
         yield lambda measured: measured
@@ -128,7 +128,7 @@ def open_values(
 def regroup_items(
     items: Iterable[Item], file: IO[bytes], job: Job, n_rows: int | None
 ) -> Iterator[list[Item]]:
-    """Yield rows and values by whole queries; large amounts are first written to the file."""
+    """Yield lists of items with whole queries; large amounts are first written to `file`."""
     n, limit = N_PIECES_OF_QUERIES, MAX_QUERIES_IN_MEMORY
     if job.partitioning == "shuffle":
         n, limit = N_PIECES, MAX_ROWS_IN_MEMORY

@@ -24,14 +24,14 @@ CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)
 PARQUET = re.compile(r"\.(parquet|pq)$", re.IGNORECASE)  # only used to find files in folders
 
 Batches = Generator[tuple[str, Any], None, None]  # pairs of a name for error messages and a batch
-FolderColumns = dict[str, str | None]  # names and values in folder names such as country=de
+FolderColumns = dict[str, str | None]  # columns and values in folder names such as country=de
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing value
 
 
 def name_batches(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]:
     """Return (name, batch) pairs and the total number of rows (None if unknown).
 
-    Batches from files and single tables have at most `n_rows` rows, unless they must be whole.
+    Unless `partitioning` is "whole", batches from files and tables have at most `n_rows` rows.
     """
     listed = source if isinstance(source, (list, tuple)) else [source]
     if listed and all(isinstance(path, (str, os.PathLike)) for path in listed):
@@ -55,7 +55,7 @@ def name_batches(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | Non
 
 
 def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
-    """Yield named slices of `n_rows` rows; with "whole", yield whole batches."""
+    """Yield named slices of up to `n_rows` rows or, with "whole" partitioning, entire batches."""
     first = 0
     with convert_library_errors(f"batches: {name}"):
         for batch in batches:
@@ -70,7 +70,7 @@ def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
 
 
 def _open_stream(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
-    """Return the batches of a table that is read in batches, or None for other objects."""
+    """Return the batches of a source that can be read in batches, or None for other objects."""
     frame = frame_of(source)
     if hasattr(frame, "collect"):
         refuse_unknown(job.columns, frame.collect_schema().names())
@@ -136,9 +136,9 @@ def find_files(*paths: str | os.PathLike[str]) -> list[str]:
 
 
 def _list_tables(path: str) -> list[str]:
-    """Return a file or, for a folder, its Parquet files or, if there are none, its CSV files.
+    """List the Parquet files in a folder or, if there are none, its CSV files.
 
-    Raise a ValueError if the folder contains any other file that is not hidden.
+    Raise a ValueError if the folder contains files that would be ignored, except hidden files.
     """
     if not os.path.isdir(path):
         return [path]
@@ -168,7 +168,7 @@ def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
 
 
 def _require_columns(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
-    """Return the required columns in a file; the remaining ones must be in folder names."""
+    """Return the required columns to read from a file; folder names must supply the others."""
     only_folders = [name for name in folders if name not in names]
     refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
     return [name for name in job.columns if name not in only_folders]
@@ -200,7 +200,8 @@ def _stream_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) ->
 def _stream_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
     """Read query ids, segments and document ids as text, and all other columns as float64.
 
-    Scores are parsed by `_parse_integers` from the first block in which float64 may round a score.
+    Starting with the first block in which float64 may round a score, `_parse_integers` parses the
+    scores.
     """
     with closing(read_blocks(path, path)) as parts:
         header = read_header(parts, path)
@@ -262,7 +263,7 @@ def read_folder_names(path: str) -> FolderColumns:
 def _add_folder_columns(
     batch: pa.Table | pa.RecordBatch, folders: FolderColumns, job: Job, path: str
 ) -> pa.Table:
-    """Add required columns from the folder names, or compare them with columns of the file."""
+    """Add required columns from folder names; compare the values if the file also has them."""
     table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
     for name in job.columns:
         if name not in table.column_names:

@@ -191,7 +191,7 @@ def evaluate_per_query(
 def _repartition(
     df: DataFrame, job: Job, n_partitions: int | None, keeps_number: bool
 ) -> DataFrame:
-    """Repartition the pieces of all partitions, so that no query is split.
+    """Split all partitions into pieces, and repartition these so that no query is split.
 
     For "shuffle", the pieces contain rows; otherwise, they contain per-query values, and the rows
     of queries that may continue in other partitions. A single execution of the plan returns values
@@ -223,7 +223,7 @@ def _repartition(
 
 @contextmanager
 def _lift_limit_in_bytes(spark: SparkSession) -> Iterator[None]:
-    """For jobs of this thread, limit the size of Arrow batches only by their number of rows.
+    """In jobs of this thread, limit Arrow batches only by their number of rows, not their bytes.
 
     By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
     as long as the rest of the transfer to Python.

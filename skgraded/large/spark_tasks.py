@@ -1,6 +1,6 @@
 """Functions that Spark's Python workers apply to the Arrow batches of a partition.
 
-This module is separate from `spark.py` so that workers do not import pyspark.ml. This import would
+This module is separate from `spark.py` so that workers do not import pyspark.ml. That import would
 take 0.4 seconds of CPU time, nearly as long as all other imports together.
 """
 
@@ -25,7 +25,7 @@ from skgraded.large.pieces import evaluate_contents, pack_pieces, split_items
 
 PIECES = "piece int, content binary"
 SUMS = "sums binary"  # one value per partition: a pickled Summary or a pickled error
-ROWS = 2**18  # maximum number of rows that are split into pieces in one step
+ROWS = 2**18  # approximate number of rows that are split into pieces in one step
 
 
 @cache
@@ -62,7 +62,7 @@ def pack_partition(
 
 
 def _evaluate_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Measured | None:
-    """Evaluate the pieces of a partition; raise an error that `pack_partition` returned."""
+    """Evaluate the pieces of a partition; raise any error returned by `pack_partition`."""
     _freeze_modules()
     return evaluate_contents((content for batch in batches for content in batch["content"]), job)
 
@@ -79,7 +79,7 @@ def sum_pieces(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.Recor
 def tabulate_pieces(
     batches: Iterable[pa.RecordBatch], job: Job, id_type: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the per-query values of a partition, whose query ids have the Arrow type `id_type`."""
+    """Yield the per-query values of a partition, with query ids of the Arrow type `id_type`."""
     measured = _evaluate_pieces(batches, job)
     if measured is not None:
         ids = pa.array(measured.query_ids.tolist(), id_type)

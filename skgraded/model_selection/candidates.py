@@ -29,7 +29,7 @@ from skgraded.writing.text import utf8
 
 
 class SearchFolds:
-    """The folds of a search; a test is a query in the test set of one fold."""
+    """The folds of a search; each query in the test set of a fold is called a test."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class SearchFolds:
             )
 
     def average_tests(self, values: np.ndarray) -> np.ndarray:
-        """Return the mean value of each query over its tests; nan if the query has no value."""
+        """Return each query's mean value over the folds that test it, or nan if it has no value."""
         return average_queries(values, self.query, self.judgments.n_queries)
 
     def average(self, values: np.ndarray) -> float:
@@ -65,7 +65,7 @@ class SearchFolds:
         return mean_over_queries(self.average_tests(values), self.judgments.weights)
 
     def average_folds(self, values: np.ndarray) -> list[float]:
-        """Return the weighted mean over the queries of each fold."""
+        """Return the weighted mean over the test queries of each fold."""
         folds = range(len(self.splits))
         return [self.average(np.where(self.fold == fold, values, np.nan)) for fold in folds]
 
@@ -83,9 +83,9 @@ class SearchFolds:
 class CandidateRounds(StoppingState):
     """Boosting rounds of a candidate, which is trained on all folds of a search.
 
-    A candidate is dropped if it cannot reach the mean `to_reach`; `leader` contains the values of
-    the leader on all tests. `splits` contains boolean masks of the training rows and the test rows
-    of each fold. After the training, `splits` is empty, and a `QueryRanker` is then fitted on all
+    A candidate is dropped if its mean cannot reach `to_reach`; `leader` contains the values of the
+    best candidate so far. For each fold, `splits` contains boolean masks of the training rows and
+    the test rows. After the training, `splits` is empty, so that a `QueryRanker` is fitted on all
     rows for the best number of rounds.
     """
 
@@ -104,7 +104,7 @@ class CandidateRounds(StoppingState):
         self.is_dropped = self.was_hopeless = False
 
     def begin(self, rows: list[np.ndarray], scores_late: bool) -> None:
-        """Store the test rows of each fold, in the order in which their scores will arrive.
+        """Store the order in which the scores of the test rows of all folds will arrive.
 
         If `scores_late`, the first scores arrive after `patience` rounds.
         """
@@ -197,7 +197,7 @@ def fit_candidate(
 
 
 class JointRounds:
-    """Simultaneous training on several folds, which share one StoppingState, `state`.
+    """Simultaneous training on several folds, which share the StoppingState `state`.
 
     `state.judgments` contains the validation rows of all folds. The folds are trained in threads
     that wait for each other after each round. `state.n_jobs` or joblib's configuration sets how
@@ -224,7 +224,7 @@ class JointRounds:
                 fit_params = adapter.remove_observers(fit_params)
             try:
                 ended: set[Future[None]] = set()
-                while not ended:  # after catboost is imported, Ctrl-C cannot end a longer wait
+                while not ended:  # after catboost is imported, Ctrl-C cannot stop a longer wait
                     ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
             finally:  # other folds stop after their current round, even after an interrupt
                 self._barrier.abort()

@@ -147,7 +147,7 @@ def cross_evaluate(
 
 
 def check_error_score(error_score: float | str, progress: bool) -> None:
-    """Raise an error for an invalid `error_score`, or for a progress bar without tqdm."""
+    """Raise an error if `error_score` is invalid, or a progress bar is requested without tqdm."""
     check_progress(progress)
     is_number = isinstance(error_score, numbers.Real) and not isinstance(error_score, bool)
     if error_score != "raise" and not (is_number and not np.isinf(error_score)):
@@ -174,7 +174,7 @@ class FoldRun:
     def evaluate_queries(
         self, measures: list[Measure], judgments: Judgments, error_score: float | str
     ) -> dict[str, np.ndarray]:
-        """Return the values of the test queries, given their judgments."""
+        """Return the values of the measures for each test query, given the judgments."""
         if self.scores is None:
             failed = np.full(judgments.n_queries, float(error_score))
             return {measure.name: failed for measure in measures}

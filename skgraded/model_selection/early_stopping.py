@@ -21,7 +21,7 @@ from skgraded.model_selection.folds import split_queries
 if TYPE_CHECKING:
     from skgraded.model_selection.ranker import QueryRanker
 
-MANY_FOLDS = 20  # more folds trigger a warning, because users may mean a number of rounds
+MANY_FOLDS = 20  # more folds than this trigger a warning, because users may mean a number of rounds
 FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
 
 
@@ -164,7 +164,7 @@ def _draw_splits(
 def _find_rows(
     queries: Queries, chosen: np.ndarray, by_query: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the row positions in a mask; if `by_query`, sorted by query and with query sizes."""
+    """Return positions of chosen rows; if `by_query`, sort by query and also return query sizes."""
     if not by_query:
         return np.flatnonzero(chosen), None
     order = np.arange(len(chosen)) if queries.order is None else queries.order

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Splitter(Protocol):
-    """A cross-validation splitter of scikit-learn, or an object with the same methods."""
+    """A scikit-learn cross-validation splitter, or an object with the same methods."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]:
         """Return the positions of training and test rows in each split."""
@@ -82,7 +82,7 @@ class RankerOnRows:
     def fit(self, rows: np.ndarray, rounds: "CandidateRounds | None" = None) -> Any:
         """Fit a copy of the ranker on the given rows, with the metadata that it requests.
 
-        A QueryRanker with early stopping trains on the folds of `rounds`.
+        A QueryRanker with early stopping uses the folds or the number of rounds in `rounds`.
         """
         with trust_input(), config_context(enable_metadata_routing=True):
             ranker = make_adapter(self.ranker).copy()
@@ -116,7 +116,7 @@ class RankerOnRows:
     def judge(self, rows: np.ndarray) -> Judgments:
         """Return the grades of the given rows as Judgments, without weights.
 
-        Their query ids are the positions of the queries in the judgments of all rows.
+        In the result, the id of each query is its position in the judgments of all rows.
         """
         return Judgments(take_rows(self.y, rows), qid=self.query_of_row[rows])
 
@@ -157,8 +157,8 @@ def check_cross_validation(
 ) -> RankerOnRows:
     """Check the arguments of cross-validation, and return the ranker with its judged rows.
 
-    If `qid` and `group` are None, the queries are located in X by the ranker's parameter `qid` or,
-    if that is None, by the `qid` of the splitter `cv`. The ranker receives X without the columns
+    If `qid` and `group` are None, the queries are read from the source specified by the `qid` of
+    the ranker or, if that is None, of the splitter `cv`. The ranker receives X without the columns
     named by `qid` and the splitter, except columns that are also named by the ranker.
     """
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
@@ -192,7 +192,7 @@ def _assign_columns(
     """
     of_ranker = QuerySource.of_estimator(ranker)
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
-        # The position refers to the output of the steps, so the position in X is unknown.
+        # A position refers to the output of the pipeline steps, so the position in X is unknown.
         sources = [source for source in sources if source.name != "qid"]
     columns = locate_columns(table, sources, unless_named_by=ranker)
     keys = [column.key for column in columns]
@@ -221,7 +221,7 @@ def run_in_parallel(calls: list[Any], n_jobs: int | None, progress: bool = False
 
 
 def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:
-    """Set a metadata request to ignore query ids if the queries are in X, and return it."""
+    """If the queries are in X, make a metadata request ignore query ids; return the request."""
     for method in ("fit", "score") if are_in_X else ():
         for name in request.consumes(method, ["qid", "qid_val"]):
             getattr(request, method).add_request(param=name, alias=False)
@@ -231,7 +231,7 @@ def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest
 def _find_requests(estimator: Estimator) -> set[str]:
     """Return which of `qid` and `sample_weight` to pass to the ``fit`` of an estimator.
 
-    Weights are passed unless a metadata request excludes them. Pipelines and searches only pass on
+    Weights are passed unless a metadata request excludes them. Pipelines and searches pass on only
     requested metadata.
     """
     requested, accepts_weights = set(), True

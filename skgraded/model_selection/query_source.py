@@ -65,7 +65,7 @@ class TableColumn:
 
     @property
     def key(self) -> int | str:
-        """The name of the column or, without names, its position."""
+        """The name of the column or, if the table has no column names, its position."""
         return self.position if self.name is None else self.name
 
     def find_position(self, table: FeatureTable) -> int | None:
@@ -115,7 +115,7 @@ class QuerySource:
 
     @classmethod
     def of_call(cls, qid: object, group: object, estimator: object, cv: object = None) -> Self:
-        """Return the source for a call, whose argument `qid` may name a column of X.
+        """Return the source of the queries for a call, whose argument `qid` may name a column of X.
 
         Without `qid` and `group`, the source is taken from the estimator or else from the splitter
         `cv`.
@@ -127,7 +127,7 @@ class QuerySource:
 
     @classmethod
     def of_estimator(cls, estimator: object, is_before_steps: bool = False) -> Self:
-        """Return the source that a ranker, or the ranker in a search or pipeline, specifies.
+        """Return the source specified by a ranker, or by the ranker in a search or pipeline.
 
         If `is_before_steps`, ignore a column position that refers to the output of pipeline steps.
         """
@@ -152,7 +152,7 @@ class QuerySource:
         return [cls(key, "drop", is_required=True) for key in keys]
 
     def move_before_steps(self) -> Self:
-        """Return the source for the input of a pipeline; drop a position, as steps move columns."""
+        """Return the source for a pipeline's input; ignore positions, as steps may move columns."""
         return type(self)(None if isinstance(self.source, numbers.Integral) else self.source)
 
     def locate(self, table: FeatureTable) -> TableColumn | None:
@@ -311,7 +311,7 @@ def remove_columns(table: FeatureTable, columns: Iterable[TableColumn]) -> Any:
 def list_estimators(estimator: Any) -> list[tuple[Any, list[Any] | None]]:
     """Return the estimator and the estimators inside it, each with the transformers before it.
 
-    The transformers are None for meta-estimators other than searches and pipelines.
+    The transformers are None inside meta-estimators other than fitted searches and pipelines.
     """
     inside: list[tuple[Any, list[Any] | None]] = []
     steps: list[Any] | None = []
@@ -344,7 +344,7 @@ def list_named_columns(estimator: Any) -> list[Key]:
                 scorers = value.values() if isinstance(value, dict) else [value]
                 queries = [getattr(scorer, "_queries", None) for scorer in scorers]
                 named += [each.source for each in queries if isinstance(each, QuerySource)]
-            case "transformers":  # positions in a ColumnTransformer refer to its own input
+            case "transformers":  # positions in a ColumnTransformer refer to its input, not to X
                 names = [np.ravel(np.asarray(columns, object)) for *_, columns in value]
                 named += [key for each in names for key in each if isinstance(key, str)]
     return [key for key in named if is_key(key)]

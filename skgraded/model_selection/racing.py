@@ -261,7 +261,10 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         number_validator("level", 0, 1, above=True, below=True, optional=True)(self.level)
         number_validator("margin", 0)(self.margin)
         if self.prefer is not None and self.level is None:
-            raise ValueError("prefer chooses among the survivors, so it requires a level.")
+            raise ValueError(
+                "prefer chooses among the survivors, which are determined only if level is set; "
+                "got level=None."
+            )
         candidates = self._candidates(rng)
         preferences = self._preferences(candidates)
         data = check_cross_validation(
@@ -325,8 +328,8 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         for preference, parameters in zip(preferences, candidates, strict=True):
             if not isinstance(preference, (Real, np.bool_)) or preference != preference:
                 raise TypeError(
-                    f"prefer={self.prefer!r} must give each candidate a number; got {preference!r} "
-                    f"for {parameters}."
+                    f"prefer={self.prefer!r} must assign a number to each candidate; got "
+                    f"{preference!r} for {parameters}."
                 )
         return preferences
 
@@ -415,7 +418,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         qid: QueryIds | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the mean of the (first) measure over the queries for the best estimator.
+        """Return the best estimator's mean value of the (first) measure over the queries.
 
         The parameters are as for `fit`.
         """

@@ -88,20 +88,19 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     early_stopping : bool, int or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries, for
         LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator` sets the maximum
-        number of rounds; its own stopping and evaluation settings are ignored. The validation
-        queries are
+        number of rounds; its own stopping and evaluation settings are ignored.
 
-        - if True, the queries passed to `fit` as `X_val` or, without it, a random
-          `validation_fraction` of the training queries. Fewer than 50 validation queries
-          cause a UserWarning;
-        - if an int k ≥ 2, all queries, in k random folds: one fit per fold holds out its queries,
-          and all fits stop when the mean over all queries no longer improves. The ranker is then
-          fitted on all queries for the best number of rounds;
-        - if a splitter, the queries in the test rows of its last split, such as the latest queries
-          with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter receives the
-          queries as groups and must keep them whole. `estimator` does not receive the columns of
-          queries and times that the splitter names, unless a ColumnTransformer in `estimator` names
-          them. Rows outside this split are used only with `refit`.
+        - If True, the validation queries are those passed to `fit` as `X_val` or, by default, a
+          random `validation_fraction` of the training queries. Fewer than 50 validation queries
+          cause a UserWarning.
+        - If an int k ≥ 2, all queries are used for validation, in k random folds: one fit per fold
+          holds out its queries, and all fits stop when the mean over all queries no longer
+          improves. The ranker is then fitted on all queries for the best number of rounds.
+        - If a splitter, the validation queries are in the test rows of its last split, such as the
+          latest queries with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter
+          receives the queries as groups and must keep them whole. `estimator` does not receive the
+          query and time columns named by the splitter, unless a ColumnTransformer in `estimator`
+          names them. Rows outside this split are used only with `refit`.
     validation_fraction : float, default=0.1
         The fraction of queries, in (0, 1), to hold out if `early_stopping` is True; at least one
         query.
@@ -175,7 +174,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     (True, True)
     """
 
-    # Set while a search fits the ranker: its folds, or the number of rounds for the refit
+    # Set while a search fits the ranker: the search's folds, or the number of rounds for the refit
     _rounds: Any = None
 
     # Group sizes cannot be split along with the rows, so they are not requested.
@@ -496,7 +495,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return request_queries(super().get_metadata_routing(), self.qid is not None)
 
     def __sklearn_clone__(self) -> Self:
-        # `clone` fails for some estimators of CatBoost, so the adapter copies the estimator.
+        # `clone` fails for some CatBoost estimators, so the adapter copies the estimator.
         shell: Any = copy(self)
         shell.estimator = None
         new = super(QueryRanker, shell).__sklearn_clone__()
@@ -519,7 +518,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 def _refuse_splits_of_rows(estimator: object) -> None:
     """Raise a TypeError if any part of the estimator tunes or validates on random rows.
 
-    Training on samples of the rows, as in forests, is accepted.
+    Training on random samples of the rows, as in random forests, is accepted.
     """
     inside = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
     for part in [estimator, *inside]:

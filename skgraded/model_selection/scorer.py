@@ -189,7 +189,7 @@ def name_measures(measure: Scored) -> dict[str, Measure]:
     """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
-    # Each name refers to a single measure, whereas a text in a list may name several measures.
+    # Each name refers to a single measure, whereas a string in a list may name several measures.
     measures = as_measures([as_measure(each) for each in measure.values()])
     return dict(zip(measure, measures, strict=True))
 
@@ -227,8 +227,8 @@ def _warn_of_split_queries(
 ) -> None:
     """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
 
-    Only a QueryRanker, alone or in a search or pipeline, stores the queries of its fit. Pipeline
-    steps may have encoded their ids; `is_transformed` means that X is the output of such steps.
+    Only a QueryRanker, alone or in a search or pipeline, stores the queries it was fitted on.
+    Pipeline steps may have encoded query ids; `is_transformed` means that X is the output of steps.
     """
     ids, layout = judgments.query_ids, get_layout(judgments)
     steps: list[Any] = []
@@ -259,7 +259,7 @@ def _warn_of_split_queries(
 class FittedQueries(NamedTuple):
     """The queries that a ranker was fitted on, sorted by hashes of their ids.
 
-    The ids themselves may be personal data, so a pickled ranker must not contain them.
+    Query ids may be personal data, so a pickled ranker must not contain the ids themselves.
     """
 
     hashes: np.ndarray
@@ -268,10 +268,10 @@ class FittedQueries(NamedTuple):
     stopped_on: np.ndarray  # hashes of validation queries that were not used for fitting
 
     def find_shared(self, ids: np.ndarray, layout: Layout) -> list[int]:
-        """Return the positions of ids seen during fit; empty if the fitted rows are scored.
+        """Return the positions of ids seen during fit, or [] if exactly the fitted rows are scored.
 
-        Rows are assumed to be the fitted rows if they have the same queries, sizes and sums of
-        grades.
+        Rows are assumed to be the fitted rows if they have the same queries, query sizes and sums
+        of grades.
         """
         hashes = _make_keys(ids)
         order = np.argsort(hashes)
@@ -284,7 +284,7 @@ class FittedQueries(NamedTuple):
 
 
 def remember_queries(queries: Queries, grades: np.ndarray, stopped_on: np.ndarray) -> FittedQueries:
-    """Return the queries of a fit; `stopped_on` contains the ids of validation queries."""
+    """Return the fitted queries; `stopped_on` contains the ids of the validation queries."""
     by_query = grades if queries.order is None else grades[queries.order]
     sums = np.add.reduceat(by_query, queries.starts[:-1])
     hashes = _make_keys(queries.ids)

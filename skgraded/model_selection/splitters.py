@@ -33,11 +33,11 @@ class _QuerySplitter(BaseCrossValidator):
         """Yield the positions of training and test rows in each split.
 
         `y` is ignored. `groups`, the query of each row, is ignored if the splitter has a `qid`. A
-        UserWarning lists columns of the splitter that a QueryRanker would use as features.
+        UserWarning lists columns that the splitter reads but a QueryRanker would use as features.
         """
         units, splitter = self._read_units(X, groups), self._make_splitter()
         inside = list_estimators(find_cross_validated(self))
-        # Steps of a pipeline may remove the columns.
+        # Pipeline steps may remove the columns, so rankers after steps are skipped.
         for ranker in [inner for inner, steps in inside if not steps]:
             sources = QuerySource.of_splitter(self) if isinstance(ranker, QueryRanker) else []
             columns = locate_columns(as_table(X), sources, unless_named_by=ranker)

@@ -227,7 +227,7 @@ class Comparison(Report):
     def _tabulate_outcomes(self, max_loss: float) -> Rows:
         """Return the columns of `Comparison.outcomes`, plus ``segment`` and ``n_needed``.
 
-        ``n_needed`` is the number of queries needed for an outcome, all else being equal, or nan.
+        ``n_needed`` is the number of queries that would decide the outcome, all else being equal.
         """
         if self.baseline is None:
             raise ValueError("outcomes requires a baseline: call compare with baseline=.")
@@ -523,7 +523,7 @@ class Leaderboard(Table):
         return _create_frame(self.rows, names)
 
     def columns(self) -> list[tuple[str, list[Any]]]:
-        """Return (heading, cells) pairs: marked means, ranks, and shares of judged documents."""
+        """Return (heading, cells) pairs for marked means, ranks, and shares of judged documents."""
         columns: list[tuple[str, list[Any]]] = []
         for key, positions in group_rows(self.rows, *HEADING).items():
             rows = list_rows(select_rows(self.rows, positions))
@@ -587,7 +587,7 @@ def _group_others(beats: np.ndarray, is_best: np.ndarray, order: list[str]) -> d
 
 
 def describe_outcomes(outcomes: Rows) -> list[str]:
-    """Return one line per row, with the outcome and the number of queries needed for an outcome."""
+    """Return one line per row, with the outcome and the number of queries needed to decide it."""
     lines = []
     for row in list_rows(outcomes):
         where, n = make_heading(row["measure"], row["segment"]), row["n_needed"]

@@ -470,7 +470,7 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 def replace_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
     """Return a copy with some fields replaced; the new values are not validated.
 
-    This allows subsets of queries whose weights are all 0.
+    Without validation, the weights of a subset of queries may all be 0.
     """
     changed = copy(evaluation)
     vars(changed).update(fields)
@@ -484,8 +484,9 @@ def refuse_clusters(evaluation: Evaluation, use: str) -> None:
     """Raise a ValueError if an Evaluation has clusters, which `use` does not support."""
     if evaluation.clusters is not None:
         raise ValueError(
-            f"{use} does not support clusters: its intervals would be too narrow. Evaluate "
-            "without clusters, or use Evaluation.confidence_interval and compare."
+            f"{use} does not support clusters, so its intervals would be too narrow. Evaluate "
+            "without clusters, or use Evaluation.confidence_interval() or skgraded.compare(), "
+            "which support them."
         )
 
 

@@ -79,32 +79,33 @@ class JudgeComparison:
     _confusions: dict[str, tables.DataFrame]
 
     def labels(self) -> tables.DataFrame:
-        """Tabulate how well each judge's document grades agree with the truth.
+        """Tabulate how well each judge's grades agree with the trusted judge's grades.
 
         The pandas.DataFrame has one row per judge, with the following columns:
 
         - ``judge``,
-        - ``n_shared``: number of documents graded by both the truth and the judge,
-        - ``only_truth``, ``only_judge``: number of documents graded by only one of them,
+        - ``n_shared``: number of documents graded by both the trusted judge and this judge,
+        - ``only_truth``, ``only_judge``: number of documents graded by only one of the two,
         - ``exact``: share of the ``n_shared`` documents that received equal grades,
         - ``kappa``, ``kappa_low``, ``kappa_high``: Cohen's κ and its interval over queries,
         - ``kappa_weighted``: Cohen's κ weighted by the distance between grades,
         - ``alpha``, ``alpha_low``, ``alpha_high``: Krippendorff's α and its interval over queries,
         - ``tau_b``: Kendall's τ_b of the grades of all shared documents,
-        - ``bias``: mean of the judge's grade minus the truth's grade.
+        - ``bias``: mean of the judge's grade minus the trusted judge's grade.
         """
         return self._labels.copy()
 
     to_frame = labels
 
     def leaderboards(self) -> tables.DataFrame:
-        """Tabulate how similar each judge's leaderboard is to the truth's leaderboard.
+        """Tabulate how similar each judge's leaderboard is to the trusted judge's leaderboard.
 
         The pandas.DataFrame has one row per judge and measure; it is empty if `y_scores` is None.
         The columns are:
 
         - ``judge``, ``measure``,
-        - ``n_systems``, ``n_queries``: number of systems, and number of queries graded by both,
+        - ``n_systems``, ``n_queries``: number of systems, and number of queries graded by both
+          judges,
         - ``tau_b``: Kendall's τ_b of the systems' means,
         - ``tau_low``, ``tau_high``: 2.5 % and 97.5 % quantiles of τ_b over resampled queries, which
           are not a confidence interval: resampling lowers τ_b between similar systems,
@@ -121,9 +122,9 @@ class JudgeComparison:
     def confusion(self, judge: str) -> tables.DataFrame:
         """Tabulate how many documents received each pair of grades.
 
-        The rows of the pandas.DataFrame are the truth's grades, and the columns are the judge's
-        grades. An error is raised if a grade is not an integer, or if there are more than 1,000
-        distinct grades.
+        The rows of the pandas.DataFrame are the trusted judge's grades, and the columns are this
+        judge's grades. An error is raised if a grade is not an integer, or if there are more than
+        1,000 distinct grades.
         """
         return self._confusions[choice_validator("judge", self._confusions)(judge)].copy()
 
@@ -324,7 +325,7 @@ def _read_named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]
 def _compare_labels(
     x: np.ndarray, y: np.ndarray, query: np.ndarray, weights: str, level: float, is_ordinal: bool
 ) -> dict[str, float]:
-    """Return the statistics in `JudgeComparison.labels`, given the truth's and a judge's grades."""
+    """Compute the statistics in `JudgeComparison.labels` from the grades of two judges."""
     from scipy.stats import kendalltau
 
     (kappa, kappa_interval), (alpha, alpha_interval) = measure_agreement(
@@ -364,9 +365,9 @@ def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -
 
 
 def _describe_scales(grades: Arrays) -> list[str]:
-    """Return a list with a warning if a judge and the truth seem to use different grade scales.
+    """Return a list with a warning if a judge and the trusted judge seem to use different scales.
 
-    The list is empty if a judge gives only one grade, because its scale is then unknown.
+    The list is empty if one of them uses only one grade, because its scale is then unknown.
     """
     limits = {name: (np.nanmin(values), np.nanmax(values)) for name, values in grades.items()}
     (low, high), (true_low, true_high) = limits.values()
@@ -401,15 +402,15 @@ def _compare_systems(
     rule: tuple[list[Measure], str],
     settings: dict[str, Any],
 ) -> dict[str, tuple[Comparison, Comparison]]:
-    """Compare the systems under the truth's grades and under each judge's grades.
+    """For each judge, compare the systems under the trusted judge's and under the judge's grades.
 
-    Both comparisons use only queries with grades from both the truth and the judge.
+    Both comparisons use only queries with grades from both judges.
     """
     measures, unjudged = rule
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}
     boards = {}
 
-    @cache  # several judges may share the same queries with the truth
+    @cache  # several judges may have graded the same queries
     def compare_under(name: str, are_shared: bytes) -> Comparison:
         is_row = np.frombuffer(are_shared, dtype=bool)[query]
         judgments = Judgments(grades[name][is_row], qid=query[is_row])
@@ -428,7 +429,7 @@ def _compare_systems(
 def _compare_boards(
     truth: Comparison, judge: Comparison, measure: str, n_resamples: int, seed: int
 ) -> dict[str, Any]:
-    """Return the similarity of two leaderboards, and the numbers of significant pairs."""
+    """Return the similarity of two leaderboards, and counts of significantly different pairs."""
     values = truth.per_query[measure], judge.per_query[measure]
     means = [
         np.array([np.nan if np.isnan(row).all() else np.nanmean(row) for row in of_systems])
@@ -653,7 +654,7 @@ def plan_judgments(
 def _samples(
     evaluations: dict[str, Evaluation],
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the human values, and the judge's values for the same and for the other queries.
+    """Return the human values, and the judge's values for the same queries and for all others.
 
     `evaluations` contains the human Evaluation and the judge's, keyed by argument name.
     """

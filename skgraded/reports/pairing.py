@@ -162,7 +162,7 @@ def _find_common(
     """Return the weights or clusters shared by all systems, in the first system's query order.
 
     The result is None if no system has weights or clusters. Missing weights are treated as 1. A
-    ValueError is raised if the systems differ.
+    ValueError is raised if the weights or clusters of the systems differ.
     """
     arrays = {name: getattr(evaluation, field) for name, evaluation in evaluations.items()}
     if all(values is None for values in arrays.values()):

@@ -103,7 +103,7 @@ class Mergeable(Report):
     def _check_by(self, by: Any, name: str) -> None:
         """Raise a ValueError unless `by` equals the `by` attribute of this report."""
         if not isinstance(by, (str, list)) or by != self.by:
-            raise ValueError(f"by must be the segment column of {name}, {self.by!r}; got {by!r}.")
+            raise ValueError(f"by must be {self.by!r}, the segment column of {name}; got {by!r}.")
 
     def _parts_to_dict(self) -> dict[str, Any]:
         """Return the fields of this class for `to_dict`."""
@@ -278,7 +278,7 @@ class Summary(Mergeable):
 
     @property
     def judged(self) -> float:
-        """Unweighted mean share of judged documents among the first k of each query.
+        """Unweighted mean share of judged documents among the first k documents of each query.
 
         As in `Evaluation`, k is the cut-off of the first measure, or 10. A query without retrieved
         documents has a share of 1.
@@ -344,7 +344,7 @@ class Summary(Mergeable):
     def _columns(
         self, rows: Mapping[Any, tuple[float | None, ...]]
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Convert a dict of per-query rows to an array of ids and arrays keyed by measure name."""
+        """Convert per-query rows to an array of ids and a dict of arrays keyed by measure name."""
         values = np.array(list(rows.values()), dtype=float).reshape(len(rows), len(self.tallies))
         return make_object_array(list(rows)), {
             name: values[:, i] for i, name in enumerate(self.tallies)

@@ -42,7 +42,7 @@ LINES = [
                 for word in ("nan", "-inf")
             ),
             *(
-                (f"1 {words}", "'qid:' and the query must follow the grade.*np.repeat")
+                (f"1 {words}", "'qid:' and the query id must follow the grade.*np.repeat")
                 for words in ("", "1:1 2:2", "1:1 qid:1", "qid: 1:1", "qid1 1:1", "#qid:1 1:1")
             ),
             *(
@@ -92,7 +92,7 @@ LINES = [
         read_qrels,
         BEIR,
         [
-            ("302\td2", "the row has 2 columns, but the first line has 3"),
+            ("302\td2", "the row has 2 columns, but the header has 3"),
             ("302\td2\thigh", "score must be a number; got 'high'"),
             ("302\t\t1", "the cell of column 'corpus-id' is empty"),
             (b"302\td\xff\t1", "codec can't encode"),
@@ -245,12 +245,12 @@ FILES = [
         "^<file> must not .* line 2, document 'a' of query '1",
     ),
     (read_qrels, b"uid,docid,rating\n1,a,2\n", r'^<file>: .*rename\(columns={"uid": "query"}\)'),
-    (read_run, b'{"mteb_model_meta": {}}', "the file contains 0 subsets and splits"),
+    (read_run, b'{"mteb_model_meta": {}}', "the file contains 0 combinations of subset and split"),
     (
         read_run,
         b'{"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}}',
-        "contains 2 subsets and "
-        r"splits: 'en/test', 'en/dev'\. Select one, .* split='en/test'; got None",
+        "contains 2 combinations of subset "
+        r"and split: 'en/test', 'en/dev'\. Select one, .* split='en/test'; got None",
     ),
 ]
 

@@ -46,7 +46,7 @@ def test_sessions_show_the_rankings_of_the_systems():
         *(({"y_scores": empty}, "y_scores is empty") for empty in ([], (), [[]])),
         ({"noise": 2}, "noise"),
         ({"n_sessions": 0}, "n_sessions must be at least 1"),
-        ({"examination": [2.0]}, "examination must be from 0 to 1"),
+        ({"examination": [2.0]}, "examination must contain probabilities from 0 to 1"),
     ],
 )
 def test_invalid_settings_are_refused(settings, message):

@@ -66,7 +66,9 @@ BAD_INPUT = {
     "There is no column 'grades'.*Did you mean 'grade'": {"y_true": "grades"},
     "label must be a str; got date": {"label": DAY},
     "duplicates='drop' requires document=": {"duplicates": "drop"},
-    "by must be .* list of distinct names other than .*; got .'measure'.": {"by": ["measure"]},
+    "by must be .* list of distinct column names; .* are reserved; got .'measure'.": {
+        "by": ["measure"]
+    },
 }
 
 

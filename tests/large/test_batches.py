@@ -298,7 +298,7 @@ def test_per_query_values_of_several_systems_contain_the_columns_of_segments(tmp
     assert dict(zip(values["query_id"], values["country"], strict=True)) == dict(
         zip(frame["query"], frame["country"], strict=True)
     )
-    with pytest.raises(ValueError, match="names other than .*; got 'system'"):
+    with pytest.raises(ValueError, match="names .* are reserved; got 'system'"):
         measured([frame.rename(columns={"country": "system"})], **settings | {"by": "system"})
 
 

@@ -79,7 +79,7 @@ def test_a_comparison_of_summaries_within_segments_equals_the_comparison_of_the_
     assert result.to_html() and result.sentences() and result.leaderboard().to_markdown()
     assert sg.compare(summaries).segments is None
     with pytest.raises(
-        ValueError, match="by must be the segment column of the Summaries, 'country'; got 'day'"
+        ValueError, match="by must be 'country', the segment column of the Summaries; got 'day'"
     ):
         sg.compare(summaries, by="day")
 

@@ -77,7 +77,7 @@ class TestComparePeriods:
         assert frame["segment"].tolist() == ["de", "de"]
         assert frame["after"].tolist() == pytest.approx([AFTER.mean()] * 2)
         with pytest.raises(
-            ValueError, match="by must be the segment column of the Summary 'before', 'country'"
+            ValueError, match="by must be 'country', the segment column of the Summary 'before'"
         ):
             sg.compare_periods(before, after, by="day")
 
@@ -157,7 +157,7 @@ class TestComparePeriods:
                 summary(AFTER),
                 {"by": "day"},
                 ValueError,
-                "by must be the segment column of the Summary 'before', None",
+                "by must be None, the segment column of the Summary 'before'",
             ),
             *(
                 (summary(AFTER), {argument: pd.Series(["de"])}, ValueError, f"{argument} must be")

@@ -150,7 +150,7 @@ TWO = systems(["a", "b"], 60)
             sg.Summaries.of(TWO),
             BY,
             ValueError,
-            "by must be the segment column of the Summaries, None",
+            "by must be None, the segment column of the Summaries",
         ),
         *(
             (TWO, by, ValueError, f"'by' .*numbers, text or dates; the segment of .*'q0' is {text}")
