@@ -134,9 +134,9 @@ def draw_weights(
 class Counts:
     """Counts of log rows per cell (query, document, position).
 
-    With the method "randomized", all rows are treated as one document, so all positions are
-    comparable. The bootstrap resamples units, which are sessions, queries or, if neither is known,
-    rows.
+    With the method "randomized", all rows are treated as impressions of one document, so all
+    positions are comparable. The bootstrap resamples units, which are sessions, queries or, if
+    neither is known, rows.
     """
 
     rows: Impressions
@@ -152,7 +152,7 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count impressions and clicks; units are sessions or, if there are none, queries or rows."""
+        """Count impressions and clicks; units are sessions or, without sessions, queries or rows."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")

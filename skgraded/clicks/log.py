@@ -211,9 +211,9 @@ class ClickLog:
     def preferences(self, rule: str = "click_skip_above") -> tuple[np.ndarray, np.ndarray]:
         """Infer preferences between the items of each session.
 
-        A user who clicks an item after skipping another one probably prefers it. Unlike clicks,
-        these preferences depend little on which positions are examined [1]_. The log must contain
-        `session` and `item`.
+        A user who skips an item and clicks a later one probably prefers the clicked item. Unlike
+        clicks, these preferences depend little on which positions are examined [1]_. The log must
+        contain `session` and `item`.
 
         Parameters
         ----------
@@ -474,7 +474,7 @@ def compare_clicks(
 def compute_limits(
     means: np.ndarray, resampled: np.ndarray, baseline: int, n_clusters: int, level: float
 ) -> dict[str, np.ndarray]:
-    """Return the differences, limits and p-values; without resamples, the last two are nan."""
+    """Return differences, limits and p-values; without resamples, limits and p-values are nan."""
     from scipy.special import stdtr
 
     values = np.stack([means, means - means[baseline]])

@@ -1,4 +1,4 @@
-"""Functions that read columns from CSV, TSV and Parquet files, and qrels or runs from tables."""
+"""Functions that read columns of CSV, TSV and Parquet files, and qrels or runs in CSV or TSV."""
 
 import csv
 import io

@@ -261,7 +261,7 @@ def choose_run_names(
 ) -> dict[str, str]:
     """Map the path of each run to its tag or, if several runs have this tag, to its file name stem.
 
-    If these names are not unique, file names or, if necessary, paths are used instead.
+    If the resulting names are not unique, file names or, if necessary, paths are used instead.
     `open_source` returns a path or an open file.
     """
     tags = [find_tag(open_source(path)) for path in paths]
@@ -473,7 +473,7 @@ def _parse_with_arrow(text: bytes, form: Form, separator: bytes) -> dict[str, An
 
 
 def _add_line_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
-    """Add line numbers to the columns of a block, and rename its grades or scores to `number`."""
+    """Add line numbers to the columns of a block; rename grades or scores to `number`."""
     if form is THREE[None]:
         codes, texts = columns["rank or score"]
         words = list(map(str.encode, texts))
@@ -503,7 +503,7 @@ def _split_words(line: bytes, form: Form) -> list[bytes]:
     """Return the words of a line, or no words if it contains no data; check the number of words."""
     words = text_files.split_line(line, len(form.columns) - 1)
     if len(words) > 6 and "name" in form.columns and text_files.parse_number(words[3]) is not None:
-        # The fourth word is a rank, so the spaces are in the name and not in an id.
+        # If the fourth word is a rank, the extra spaces are in the name, not in an id.
         words[5:] = [b" ".join(words[5:])]
     if b"\r" in line[:-1]:
         raise ValueError("lines must end with a line feed.")

@@ -370,7 +370,7 @@ def join_measured(parts: list[Measured]) -> Measured:
 
 
 def tabulate_measured(measured: Measured, job: Job, ids: pa.Array | None = None) -> pa.Table:
-    """Return a table with one row per system and query; `ids` may replace the query ids."""
+    """Return a table with one row per system and query; `ids`, if passed, replaces the query ids."""
     columns = {"query_id": pa.array(measured.query_ids) if ids is None else ids}
     for name in job.segment_columns:
         columns[name] = pa.array(measured.columns[SEGMENT.format(name)])

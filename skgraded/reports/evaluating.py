@@ -228,7 +228,8 @@ def find_constants(
     """
     query_of_row = get_layout(judgments).query_of_row
     of_queries = np.empty(judgments.n_queries, dtype=np.intp)
-    of_queries[query_of_row[::-1]] = codes[::-1]  # assign in reverse, so that the first row wins
+    # Assign in reverse order, so that the first row of each query wins.
+    of_queries[query_of_row[::-1]] = codes[::-1]
     differs = of_queries[query_of_row] != codes
     if differs.any():
         row = int(np.argmax(differs))

@@ -321,7 +321,9 @@ def test_ties_within_the_margin_are_decided_by_the_preference():
 @pytest.mark.parametrize("prefer", ["estimator__alpha", lambda p: p["estimator__alpha"]])
 def test_preferences_without_a_number_are_refused_before_any_fit(prefer):
     search = race({"estimator__alpha": [1, None]}, sg.QueryRanker(NeverFitted()), prefer=prefer)
-    with pytest.raises(TypeError, match="prefer.* must give .* a number; got None for .*alpha"):
+    with pytest.raises(
+        TypeError, match="prefer.* must assign a number to .*; got None for .*alpha"
+    ):
         search.fit(X, y, qid=qid)
 
 
