@@ -152,7 +152,7 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count impressions and clicks; units are sessions or, without sessions, queries or rows."""
+        """Count impressions and clicks; units are sessions or, if unknown, queries or rows."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")
