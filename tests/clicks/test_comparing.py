@@ -33,10 +33,8 @@ def simulated(n_queries=30, n_sessions=3_000, seed=0):
     return columns, scores
 
 
-@pytest.fixture(scope="module")
-def data():
-    columns, scores = simulated()
-    return sg.ClickLog(**NAMES, data=columns), columns, scores
+LOGGED, SCORES = simulated()
+LOG = sg.ClickLog(**NAMES, data=LOGGED)
 
 
 def value(columns, scores, examination, rows=None, clip=None, **parameters):
@@ -58,16 +56,19 @@ def value(columns, scores, examination, rows=None, clip=None, **parameters):
     ],
     ids=lambda settings: "-".join(settings),
 )
-def test_values_equal_the_dcg_of_weighted_clicks(data, settings):
-    log, columns, scores = data
-    scores = {**scores, "tied": np.round(scores["a"]), "all tied": np.zeros(len(columns.clicked))}
-    scores["some"] = np.where(columns.item % 3, scores["b"], -np.inf)  # not retrieved
-    bias = log.position_bias(n_resamples=0)
+def test_values_equal_the_dcg_of_weighted_clicks(settings):
+    scores = {
+        **SCORES,
+        "tied": np.round(SCORES["a"]),
+        "all tied": np.zeros(len(LOGGED.clicked)),
+        "some": np.where(LOGGED.item % 3, SCORES["b"], -np.inf),  # not retrieved
+    }
+    bias = LOG.position_bias(n_resamples=0)
+    expected = [value(LOGGED, s, bias.examination, **settings) for s in scores.values()]
     for table in (
-        log.compare(scores, n_resamples=0, **settings),
-        log.compare(scores, n_resamples=0, bias=bias, **settings),
+        LOG.compare(scores, n_resamples=0, **settings),
+        LOG.compare(scores, n_resamples=0, bias=bias, **settings),
     ):
-        expected = [value(columns, s, bias.examination, **settings) for s in scores.values()]
         np.testing.assert_allclose(table["dcg"], expected, rtol=1e-12)
         np.testing.assert_allclose(table["difference"][1:], np.subtract(expected, expected[0])[1:])
         assert table[["ci_low", "difference_low", "p_value"]].isna().all(axis=None)
@@ -177,50 +178,65 @@ def test_without_an_examination_there_is_no_value_and_no_limit():
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "message"),
+    ("columns", "settings", "error", "message"),
     [
-        (
-            {"y_scores": [1, 2]},
-            TypeError,
-            "y_scores must be a non-empty mapping of names to scor",
+        *(
+            ({}, settings, error, message)
+            for settings, error, message in [
+                (
+                    {"y_scores": [1, 2]},
+                    TypeError,
+                    "y_scores must be a non-empty mapping of names to scor",
+                ),
+                ({"y_scores": {}}, TypeError, "y_scores must be a non-empty mapping of names"),
+                (
+                    {"y_scores": {"a": [1]}},
+                    ValueError,
+                    r"y_scores\['a'\] has 1 rows, but clicked has 2",
+                ),
+                (
+                    {"y_scores": {"a": [1, np.nan]}},
+                    ValueError,
+                    r"y_scores\['a'\] must not contain NaN",
+                ),
+                ({"baseline": "b"}, ValueError, r"baseline must be one of \['a'\]; got 'b'"),
+                ({"k": 0}, ValueError, "k must be at least 1"),
+                ({"discount": "linear"}, ValueError, "discount must be one of"),
+                ({"bias": "chain"}, ValueError, "bias must be one of"),
+                ({"bias": [1.0]}, ValueError, "Row 1 has a click at position 2"),
+                ({"clip": 0}, ValueError, "clip"),
+                ({"clusters": "item"}, ValueError, "clusters must be one of"),
+                ({"level": 2}, ValueError, "level"),
+                ({"n_resamples": -1}, ValueError, "n_resamples"),
+                ({"rng": "a"}, TypeError, "rng"),
+            ]
         ),
-        ({"y_scores": {}}, TypeError, "y_scores must be a non-empty mapping of names"),
-        ({"y_scores": {"a": [1]}}, ValueError, r"y_scores\['a'\] has 1 rows, but clicked has 2"),
-        ({"y_scores": {"a": [1, np.nan]}}, ValueError, r"y_scores\['a'\] must not contain NaN"),
-        ({"baseline": "b"}, ValueError, r"baseline must be one of \['a'\]; got 'b'"),
-        ({"k": 0}, ValueError, "k must be at least 1"),
-        ({"discount": "linear"}, ValueError, "discount must be one of"),
-        ({"bias": "chain"}, ValueError, "bias must be one of"),
-        ({"bias": [1.0]}, ValueError, "Row 1 has a click at position 2"),
-        ({"clip": 0}, ValueError, "clip"),
-        ({"clusters": "item"}, ValueError, "clusters must be one of"),
-        ({"level": 2}, ValueError, "level"),
-        ({"n_resamples": -1}, ValueError, "n_resamples"),
-        ({"rng": "a"}, TypeError, "rng"),
+        # Logs that are no lists of results per session
+        ({"session": None}, {"bias": "all_pairs"}, ValueError, "compare requires session"),
+        ({"item": None}, {"bias": "all_pairs"}, ValueError, "compare requires item"),
+        (
+            {"n_impressions": [2, 2]},
+            {"bias": "all_pairs"},
+            ValueError,
+            "compare requires one row per impression, but rows of this log count several impressions",
+        ),
+        (
+            {"qid": [3, 4]},
+            {"bias": "all_pairs"},
+            ValueError,
+            r"Session 's' contains the queries 3 and 4 \(in row 1\)",
+        ),
+        (
+            {"item": ["x", "x"]},
+            {"bias": "all_pairs"},
+            ValueError,
+            "Session 's' contains item 'x' twice",
+        ),
     ],
     ids=str,
 )
-def test_invalid_settings_raise_one_clear_error(settings, error, message):
-    log = sg.ClickLog([0, 1], [1, 2], qid=[0, 0], item=["x", "y"], session=[0, 0])
+def test_invalid_logs_and_settings_raise_one_clear_error(columns, settings, error, message):
+    valid = {"qid": [3, 3], "item": ["x", "y"], "session": ["s", "s"]}
+    log = sg.ClickLog(**{"clicked": [0, 1], "position": [1, 2]} | valid | columns)
     with pytest.raises(error, match=message):
         log.compare(**{"y_scores": {"a": [1, 2]}, "bias": [1, 0.5]} | settings)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"session": None}, "compare requires session"),
-        ({"item": None}, "compare requires item"),
-        (
-            {"n_impressions": [2, 2]},
-            "compare requires one row per impression, but rows of this log count several impressions",
-        ),
-        ({"qid": [3, 4]}, r"Session 's' contains the queries 3 and 4 \(in row 1\)"),
-        ({"item": ["x", "x"]}, "Session 's' contains item 'x' twice"),
-    ],
-)
-def test_compare_requires_one_list_of_results_per_session(changes, message):
-    columns = {"clicked": [0, 1], "position": [1, 2], "qid": [3, 3], "item": ["x", "y"]}
-    log = sg.ClickLog(**columns | {"session": ["s", "s"]} | changes)
-    with pytest.raises(ValueError, match=message):
-        log.compare({"a": [1, 2]})

@@ -8,6 +8,8 @@ import skgraded as sg
 from skgraded.clicks.impressions import combine_codes
 
 COLUMNS = {"clicked": [0, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "b"]}
+RATES = "clicked contains rates: .*; got 0.25 in row 1. Pass one .* and n_impressions. For dwell"
+COUNTED = r"numbers above 1, .*; got 60 in row 0. Pass .* as n_impressions. If .* pass clicked > 0"
 
 
 @pytest.mark.parametrize(
@@ -49,39 +51,30 @@ COLUMNS = {"clicked": [0, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "
             TypeError,
             "If data is passed, clicked must be the name of a column; got li",
         ),
-    ],
-    ids=str,
-)
-def test_invalid_columns_raise_one_clear_error(changes, error, message):
-    with pytest.raises(error, match=message):
-        sg.ClickLog(**COLUMNS | changes)
-
-
-RATES = "clicked contains rates: .*; got 0.25 in row 1. Pass one .* and n_impressions. For dwell"
-COUNTED = r"numbers above 1, .*; got 60 in row 0. Pass .* as n_impressions. If .* pass clicked > 0"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"clicked": [0, 0.25]}, RATES),
-        ({"clicked": [1, 0.25], "n_impressions": [8, 8]}, RATES),
-        ({"clicked": [60, 0]}, COUNTED),
-        ({"clicked": [60, 25], "qid": None, "item": None}, COUNTED),  # counted per position
+        # Logs without impressions
+        ({"clicked": [0, 0.25]}, ValueError, RATES),
+        ({"clicked": [1, 0.25], "n_impressions": [8, 8]}, ValueError, RATES),
+        ({"clicked": [60, 0]}, ValueError, COUNTED),
+        # counted per position
+        ({"clicked": [60, 25], "qid": None, "item": None}, ValueError, COUNTED),
         (
             {"clicked": [1, 1]},
+            ValueError,
             "Every row has a click, .*: pass a row for each document that was sh",
         ),
-        ({"clicked": [9, 37.5], "session": [0, 0]}, "Every row has a click"),
+        ({"clicked": [9, 37.5], "session": [0, 0]}, ValueError, "Every row has a click"),
         (
             {"clicked": [3, 2], "n_impressions": [3, 2]},
+            ValueError,
             r"clicked equals n_impressions .* count\(\*\)",
         ),
     ],
     ids=str,
 )
-def test_a_log_without_impressions_is_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
+def test_invalid_columns_and_logs_without_impressions_raise_one_clear_error(
+    changes, error, message
+):
+    with pytest.raises(error, match=message):
         sg.ClickLog(**COLUMNS | changes)
 
 

@@ -38,15 +38,10 @@ def bias_of_items(clicked, position, n_resamples=0, **columns):
     return sg.ClickLog(clicked, position, **columns).position_bias(n_resamples=n_resamples)
 
 
-@pytest.fixture(scope="module")
-def log():
-    return simulated()
-
-
-@pytest.fixture(scope="module")
-def frame(log):
-    names = "session", "qid", "item", "position", "clicked"
-    return pd.DataFrame({name: log[name] for name in names})
+LOG = simulated()
+FRAME = pd.DataFrame(
+    {name: LOG[name] for name in ("session", "qid", "item", "position", "clicked")}
+)
 
 
 def pair_sums(frame):
@@ -58,21 +53,21 @@ def pair_sums(frame):
     return grouped["clicked_x"].sum().unstack(), grouped.size().unstack()
 
 
-def test_pivot_and_chain_equal_their_closed_forms(log, frame):
-    C, _ = pair_sums(frame)
+def test_pivot_and_chain_equal_their_closed_forms():
+    C, _ = pair_sums(FRAME)
     pivot = [1, *(C.loc[k, 1] / C.loc[1, k] for k in range(2, 11))]
     steps = [1, *(C.loc[k + 1, k] / C.loc[k, k + 1] for k in range(1, 10))]
-    np.testing.assert_allclose(bias_of(log, method="pivot").examination, pivot, rtol=1e-12)
-    chain = bias_of(log, method="adjacent_chain").examination
+    np.testing.assert_allclose(bias_of(LOG, method="pivot").examination, pivot, rtol=1e-12)
+    chain = bias_of(LOG, method="adjacent_chain").examination
     np.testing.assert_allclose(chain, np.cumprod(steps), rtol=1e-12)
-    rates = frame.groupby("position")["clicked"].mean()
-    randomized = bias_of(log, method="randomized")
+    rates = FRAME.groupby("position")["clicked"].mean()
+    randomized = bias_of(LOG, method="randomized")
     np.testing.assert_allclose(randomized.examination, rates / rates[1], rtol=1e-12)
     np.testing.assert_allclose(randomized.to_frame()["click_rate"], rates, rtol=1e-12)
 
 
-def test_all_pairs_maximizes_the_likelihood_of_the_paper(log, frame):
-    frame = frame[frame.position <= 4]
+def test_all_pairs_maximizes_the_likelihood_of_the_paper():
+    frame = FRAME[FRAME.position <= 4]
     C, n = pair_sums(frame)
     C, N = C.to_numpy(), (n - C).to_numpy()
     upper = np.triu_indices(4, 1)
@@ -112,19 +107,19 @@ def test_intervals_cover_the_truth(unit):
     assert np.mean(covered) > 0.9
 
 
-def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame):
-    expected = bias_of(log, session=None)
-    counted = frame.groupby(["qid", "item", "position"], sort=False)["clicked"]
+def test_counted_logs_and_every_kind_of_table_give_the_same_result():
+    expected = bias_of(LOG, session=None)
+    counted = FRAME.groupby(["qid", "item", "position"], sort=False)["clicked"]
     counted = counted.agg(["sum", "size"]).reset_index()
     names = {"position": "position", "qid": "qid", "item": "item"}
     same = sg.ClickLog("sum", n_impressions="size", data=counted, **names)
     logs = [same] + [
         sg.ClickLog("clicked", data=data, **names)
         for data in (
-            frame,
-            pl.from_pandas(frame),
-            dict(frame),
-            frame.assign(item=frame["item"].astype(str)),
+            FRAME,
+            pl.from_pandas(FRAME),
+            dict(FRAME),
+            FRAME.assign(item=FRAME["item"].astype(str)),
         )
     ]
     for other in logs:
@@ -205,25 +200,28 @@ def test_a_row_of_a_counted_log_of_random_rankings_is_no_sample():
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "message"),
+    ("columns", "settings", "error", "message"),
     [
-        ({"method": "chain"}, ValueError, "method must be one of"),
-        ({"level": 1}, ValueError, "level must be"),
-        ({"rng": "a"}, TypeError, "rng"),
-        ({"n_resamples": -1}, ValueError, "n_resamples"),
+        ({}, {"method": "chain"}, ValueError, "method must be one of"),
+        ({}, {"level": 1}, ValueError, "level must be"),
+        ({}, {"rng": "a"}, TypeError, "rng"),
+        ({}, {"n_resamples": -1}, ValueError, "n_resamples"),
+        ({}, {}, ValueError, "Position 1 has no clicks"),
+        ({"position": [2, 3]}, {}, ValueError, "Position 1 has no impressions"),
+        (
+            {"qid": None},
+            {},
+            ValueError,
+            "method='all_pairs' requires qid: pass qid= to ClickLog",
+        ),
     ],
     ids=str,
 )
-def test_invalid_settings_raise_one_clear_error(settings, error, message):
-    log = sg.ClickLog([0, 1], [1, 2], qid=[0, 0], item=["a", "a"])
+def test_invalid_logs_and_settings_raise_one_clear_error(columns, settings, error, message):
+    valid = {"clicked": [0, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "a"]}
+    log = sg.ClickLog(**valid | columns)
     with pytest.raises(error, match=message):
         log.position_bias(**settings)
-    with pytest.raises(ValueError, match="Position 1 has no clicks"):
-        log.position_bias()
-    with pytest.raises(ValueError, match="Position 1 has no impressions"):
-        bias_of_items([0, 1], [2, 3])
-    with pytest.raises(ValueError, match="method='all_pairs' requires qid: pass qid= to ClickLog"):
-        sg.ClickLog([0, 1], [1, 2], item=["a", "a"]).position_bias()
 
 
 # Grades ------------------------------------------------------------------------------------------
@@ -252,8 +250,8 @@ def test_clicks_divided_by_examination_estimate_sums_without_bias():
     assert estimates["raw"] < 0.6 * truth
 
 
-def test_weights_are_reciprocal_and_may_be_clipped(log):
-    bias = bias_of(log)
+def test_weights_are_reciprocal_and_may_be_clipped():
+    bias = bias_of(LOG)
     np.testing.assert_allclose(bias.weights([1, 3]), 1 / bias.examination[[0, 2]])
     assert bias.weights([10, 1], clip=2).tolist() == [2, 1]
     assert np.isnan(bias.weights([11])).all()

@@ -6,18 +6,8 @@ import pytest
 
 import skgraded as sg
 
-RULES = ["click_skip_above", "last_click_skip_above"]
 
-
-def pairs_by_definition(clicked, rule):
-    """Positions (preferred, other) in one session, by the rules of Joachims et al. (2007)."""
-    hits = [i for i, click in enumerate(clicked) if click]
-    if rule == "last_click_skip_above":
-        hits = hits[-1:]
-    return {(i, j) for i in hits for j in range(i) if not clicked[j]}
-
-
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ["click_skip_above", "last_click_skip_above"])
 def test_pairs_equal_the_definition(rule):
     rng = np.random.default_rng(0)
     rows, expected = [], {}
@@ -26,8 +16,12 @@ def test_pairs_equal_the_definition(rule):
         items = rng.permutation(50)[: len(clicked)]
         positions = np.sort(rng.permutation(20)[: len(clicked)]) + 1  # with gaps
         rows += zip([f"s{session}"] * len(clicked), items, positions, clicked, strict=True)
+        # The rules of Joachims et al. (2007)
+        hits = np.flatnonzero(clicked)
+        if rule == "last_click_skip_above":
+            hits = hits[-1:]
         expected[f"s{session}"] = {
-            (items[i], items[j]) for i, j in pairs_by_definition(clicked, rule)
+            (items[i], items[j]) for i in hits for j in range(i) if not clicked[j]
         }
     frame = pd.DataFrame(rows, columns=["session", "item", "position", "clicked"])
     shuffled = frame.sample(frac=1, random_state=0)
@@ -54,19 +48,22 @@ def test_preferences_of_sessions_are_evaluated():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "settings", "message"),
     [
-        ({"position": [1, 1]}, r"Session 's' contains position 1 twice \(again in row 1\)"),
-        ({"item": ["a", "a"]}, r"Session 's' contains item 'a' twice \(again in row 1\)"),
-        ({"qid": [4, 5]}, r"Session 's' contains the queries 4 and 5 \(in row 1\): a session is"),
-        ({"session": None}, "preferences requires session: pass session= to ClickLog"),
-        ({"item": None}, "preferences requires item"),
+        ({"position": [1, 1]}, {}, r"Session 's' contains position 1 twice \(again in row 1\)"),
+        ({"item": ["a", "a"]}, {}, r"Session 's' contains item 'a' twice \(again in row 1\)"),
+        (
+            {"qid": [4, 5]},
+            {},
+            r"Session 's' contains the queries 4 and 5 \(in row 1\): a session is",
+        ),
+        ({"session": None}, {}, "preferences requires session: pass session= to ClickLog"),
+        ({"item": None}, {}, "preferences requires item"),
+        ({}, {"rule": "click_skip_previous"}, "rule must be one of"),
     ],
 )
-def test_sessions_must_be_lists_of_results(changes, message):
+def test_sessions_must_be_lists_of_results_and_rules_are_checked(changes, settings, message):
     columns = {"clicked": [0, 1], "position": [1, 2], "session": ["s", "s"], "item": ["a", "b"]}
     log = sg.ClickLog(**columns | changes)
     with pytest.raises(ValueError, match=message):
-        log.preferences()
-    with pytest.raises(ValueError, match="rule must be one of"):
-        log.preferences("click_skip_previous")
+        log.preferences(**settings)

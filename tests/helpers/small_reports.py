@@ -22,6 +22,10 @@ HOSTILE = [
     2.5,
 ]
 
+RNG = np.random.default_rng(5)
+VALUES = RNG.beta(2, 2, 40)
+PAIR = VALUES, np.clip(VALUES + RNG.normal(0.04, 0.1, 40), 0, 1)  # of two systems
+
 
 def ids_of(values):
     """Return an array of dtype object."""

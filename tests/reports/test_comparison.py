@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import small_reports
 from scipy import stats
-from small_reports import columns, compared, ids_of, only_row, systems
+from small_reports import PAIR, columns, compared, ids_of, only_row, systems
 
 import skgraded as sg
 from skgraded.stats.corrections import adjust, is_significant
@@ -22,31 +21,20 @@ from skgraded.writing.tables import list_rows
 def evaluation(values, ids=None, weights=None):
     """Return an Evaluation of values of AP, or of other measures by name."""
     values = values if isinstance(values, dict) else {"AP": values}
-    weights = None if weights is None else np.array(weights, dtype=float)
-    ev = small_reports.evaluation(values, weights=weights)
-    ids = np.arange(len(ev.query_ids)) if ids is None else np.asarray(ids)
-    return replace(ev, query_ids=ids)
+    ids = np.arange(len(next(iter(values.values())))) if ids is None else ids
+    return sg.Evaluation(ids, values, weights=weights)
 
 
-@pytest.fixture(scope="module")
-def pair():
-    rng = np.random.default_rng(5)
-    values = rng.beta(2, 2, 40)
-    return values, np.clip(values + rng.normal(0.04, 0.1, 40), 0, 1)
-
-
-@pytest.fixture(scope="module")
-def table():
-    """Three systems and two measures, with tied and undefined values."""
-    X, y, qid = sg.datasets.make_ranking(n_queries=50, random_state=0)
-    y = np.where(np.isin(qid, [3, 17]), 0, y)
-    rng = np.random.default_rng(1)
-    noise = rng.normal(size=(3, len(y)))
-    measures = ["ap(undefined=nan)", "ndcng@5", "rr"]
-    return {
-        name: sg.evaluate(y, y + scale * noise[i], qid=qid, measures=measures)
-        for i, (name, scale) in enumerate([("rough", 3), ("fair", 2.5), ("good", 1)])
-    }
+# Three systems and three measures, with tied and undefined values.
+_, y, qid = sg.datasets.make_ranking(n_queries=50, random_state=0)
+y[np.isin(qid, [3, 17])] = 0
+NOISE = np.random.default_rng(1).normal(size=(3, len(y)))
+TABLE = {
+    name: sg.evaluate(
+        y, y + scale * NOISE[i], qid=qid, measures=["ap(undefined=nan)", "ndcng@5", "rr"]
+    )
+    for i, (name, scale) in enumerate([("rough", 3), ("fair", 2.5), ("good", 1)])
+}
 
 
 # Tests and corrections ---------------------------------------------------------------------------
@@ -64,8 +52,8 @@ def table():
         (0.95, 0.0426, ", p = 0.0426;"),
     ],
 )
-def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expected):
-    comparison = compared(*pair, level=level, test="t")
+def test_a_sentence_reports_p_and_whether_it_is_significant(level, p, expected):
+    comparison = compared(*PAIR, level=level, test="t")
     flag = np.array([is_significant(p, level)])
     rows = {"p_adjusted": np.array([p]), "is_significant": flag, "has_winner": flag}
     comparison = replace(comparison, rows=comparison.rows | rows)
@@ -74,21 +62,21 @@ def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expe
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
 @pytest.mark.parametrize("by", [None, ["x", "y"] * 25])
-def test_tests_are_corrected_over_the_whole_table(table, correction, by):
-    frame = sg.compare(table, test="t", correction=correction, by=by).to_frame()
+def test_tests_are_corrected_over_the_whole_table(correction, by):
+    frame = sg.compare(TABLE, test="t", correction=correction, by=by).to_frame()
     assert len(frame) == 3 * 3 * (1 if by is None else 2)
     assert (frame["p_adjusted"] != frame["p_value"]).any() == (correction is not None)
     np.testing.assert_array_equal(frame["p_adjusted"], adjust(frame["p_value"], correction))
 
 
 @pytest.mark.parametrize("test", ["randomization", "bootstrap"])
-def test_a_seed_gives_the_same_p(pair, test):
+def test_a_seed_gives_the_same_p(test):
     seeds = (4, 4, np.random.default_rng(4), np.random.default_rng(4))
-    first, *others = (only_row(compared(*pair, test=test, rng=seed)) for seed in seeds)
+    first, *others = (only_row(compared(*PAIR, test=test, rng=seed)) for seed in seeds)
     assert others == [first] * 3
-    others = {only_row(compared(*pair, test=test, rng=seed))["p_value"] for seed in range(5)}
+    others = {only_row(compared(*PAIR, test=test, rng=seed))["p_value"] for seed in range(5)}
     assert len(others) > 1
-    assert 0 < only_row(compared(*pair, test=test, rng=None))["p_value"] < 1
+    assert 0 < only_row(compared(*PAIR, test=test, rng=None))["p_value"] < 1
 
 
 def test_a_better_system_among_24_is_significant():
@@ -114,14 +102,14 @@ def test_the_smallest_possible_resampled_p_value_is_shown_as_a_bound():
 
 
 @pytest.mark.parametrize("correction, level", [("holm", 0.9), ("fdr_bh", 0.95)])
-def test_intervals_have_the_level_of_the_correction(table, correction, level):
+def test_intervals_have_the_level_of_the_correction(correction, level):
     """Intervals have Bonferroni's level, or for fdr_bh the level of Benjamini and Yekutieli."""
-    frame = sg.compare(table, test="t", correction=correction, level=level).to_frame()
+    frame = sg.compare(TABLE, test="t", correction=correction, level=level).to_frame()
     n_significant = (frame["p_adjusted"] <= 1 - level).sum()
     assert 1 < n_significant < 9
     share = (n_significant if correction == "fdr_bh" else 1) / 9
     for row in frame.to_dict("records"):
-        values = [table[row[name]].per_query[row["measure"]] for name in ("system", "baseline")]
+        values = [TABLE[row[name]].per_query[row["measure"]] for name in ("system", "baseline")]
         d = np.subtract(*values)
         interval = stats.ttest_1samp(d[~np.isnan(d)], 0).confidence_interval
         low, high = interval(1 - (1 - level) * share)
@@ -202,21 +190,19 @@ def test_the_family_is_named():
     assert f"{family}; " in comparison.sentences()[0]
     lead = f"60 queries; paired t-test {family}."
     assert f"All pairs. {lead}" in html.unescape(comparison.to_html())
-    with pytest.raises(ValueError, match="family must be one of .*'all', 'measure'.*'query'"):
-        sg.compare(evaluations, family="query")
 
 
 # Pairing -----------------------------------------------------------------------------------------
 
 
-def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
-    expected = sg.compare(table, test="wilcoxon").to_frame()
+def test_queries_are_paired_by_ids_of_any_kind_in_any_order():
+    expected = sg.compare(TABLE, test="wilcoxon").to_frame()
     orders = [np.arange(50), *(np.random.default_rng(seed).permutation(50) for seed in (1, 2))]
-    mixed = {name: ev.take(order) for (name, ev), order in zip(table.items(), orders, strict=True)}
+    mixed = {name: ev.take(order) for (name, ev), order in zip(TABLE.items(), orders, strict=True)}
     result = sg.compare(mixed, test="wilcoxon")
     assert result.to_frame().equals(expected)
-    assert result.query_ids.tolist() == table["rough"].query_ids.tolist()
-    for i, ev in enumerate(table.values()):
+    assert result.query_ids.tolist() == TABLE["rough"].query_ids.tolist()
+    for i, ev in enumerate(TABLE.values()):
         np.testing.assert_array_equal(result.per_query["RR"][i], ev.per_query["RR"])
     ids = ids_of([("q", 1), ("q", 2), "q3", 4, 5.5])
     values = np.arange(5)
@@ -224,8 +210,8 @@ def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
     assert only_row(result)["ties"] == 5
 
 
-def test_the_columns_describe_the_values(table):
-    comparison = sg.compare(table, baseline="fair", test="t", correction=None)
+def test_the_columns_describe_the_values():
+    comparison = sg.compare(TABLE, baseline="fair", test="t", correction=None)
     frame = comparison.to_frame()
     assert frame.columns.tolist()[:10] == [
         "system",
@@ -247,20 +233,24 @@ def test_the_columns_describe_the_values(table):
     ]
     assert set(frame["baseline"]) == {"fair"}
     for row in frame.to_dict("records"):
-        a, b = (table[name].per_query[row["measure"]] for name in ("fair", row["system"]))
+        a, b = (TABLE[name].per_query[row["measure"]] for name in ("fair", row["system"]))
         d = (b - a)[~np.isnan(a)]
-        assert row["mean"] == table[row["system"]].mean()[row["measure"]]
-        assert row["baseline_mean"] == table["fair"].mean()[row["measure"]]
-        assert row["difference"] == pytest.approx(d.mean(), abs=1e-12)
-        assert row["n_queries"] == 50
-        assert row["n_defined"] == len(d) == (48 if "nan" in row["measure"] else 50)
-        counts = [np.sum(d > 1e-12), np.sum(abs(d) <= 1e-12), np.sum(d < -1e-12)]
-        assert [row["wins"], row["ties"], row["losses"]] == counts
-        assert row["effect_size"] == pytest.approx(d.mean() / d.std(ddof=1), rel=1e-9)
+        assert row == row | {
+            "mean": TABLE[row["system"]].mean()[row["measure"]],
+            "baseline_mean": TABLE["fair"].mean()[row["measure"]],
+            "difference": pytest.approx(d.mean(), abs=1e-12),
+            "ci_method": "t",
+            "n_queries": 50,
+            "n_defined": len(d),
+            "wins": np.sum(d > 1e-12),
+            "ties": np.sum(abs(d) <= 1e-12),
+            "losses": np.sum(d < -1e-12),
+            "effect_size": pytest.approx(d.mean() / d.std(ddof=1), rel=1e-9),
+        }
+        assert len(d) == (48 if "nan" in row["measure"] else 50)
         assert row["ci_low"] < row["difference"] < row["ci_high"]
-        assert row["ci_method"] == "t"
     assert (frame["ties"] > 0).any()
-    pairs = sg.compare(table, test=None).to_frame()  # without a baseline, the rows are all pairs
+    pairs = sg.compare(TABLE, test=None).to_frame()  # without a baseline, the rows are all pairs
     assert [*zip(pairs["system"], pairs["baseline"], strict=True)][::3] == [
         ("fair", "rough"),
         ("good", "rough"),
@@ -297,12 +287,10 @@ def test_n_queries_counts_all_queries_and_n_defined_those_with_both_values(summa
         "a": {"AP": [0.5, 0.25, 0, 0, 1], "RR": [0.5, nan, 0.25, 0.75, 1]},
         "b": {"AP": [1, 0.5, 0, 1, 1], "RR": [1, 1, nan, 0.5, 1]},
     }
-    evaluations = {
-        name: evaluation(of_system, weights=weights) for name, of_system in values.items()
-    }
     undefined = {"AP": np.array([0, 0, 1, 0, 0], dtype=bool)}  # with undefined=0.0
     evaluations = {
-        name: replace(ev, undefined=ev.undefined | undefined) for name, ev in evaluations.items()
+        name: sg.Evaluation(range(5), of_system, undefined, weights=weights)
+        for name, of_system in values.items()
     }
     comparison = sg.compare(summarize(evaluations), test="t")
     table = columns(comparison)
@@ -366,8 +354,8 @@ def test_weights_count_in_means_and_intervals_at_any_scale():
         assert [other[name] for other in rows] == pytest.approx([row[name]] * 3, rel=1e-12)
 
 
-def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair):
-    a, b = pair
+def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal():
+    a, b = PAIR
     few = only_row(compared(a[5:], b[5:]))
     for scale in (1, 0.1, 7):
         weights = np.where(np.arange(40) < 5, 0, scale)
@@ -419,8 +407,8 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
     assert board.rows["mark"].tolist() == ["", ""]
 
 
-def test_the_sentences_of_a_table_name_the_correction(table):
-    for row, sentence in sg.compare(table, baseline="rough", rng=0)._describe_rows():
+def test_the_sentences_of_a_table_name_the_correction():
+    for row, sentence in sg.compare(TABLE, baseline="rough", rng=0)._describe_rows():
         is_better = (
             "is significantly better" if row["p_adjusted"] <= 0.05 else "is not significantly"
         )
@@ -428,11 +416,11 @@ def test_the_sentences_of_a_table_name_the_correction(table):
         assert f" than {row['baseline']} on {row['measure']}: " in sentence
         assert "with Holm's correction over 6 tests;" in sentence
         assert (": 2 queries, left out." in sentence) == (row["measure"] == "AP(undefined=nan)")
-    sentences = sg.compare(table, baseline="rough", correction=None, rng=0).sentences()
+    sentences = sg.compare(TABLE, baseline="rough", correction=None, rng=0).sentences()
     assert "with no correction over 6 tests;" in sentences[0]
 
 
-def test_a_new_test_is_one_entry(table, monkeypatch):
+def test_a_new_test_is_one_entry(monkeypatch):
     def sign_test(rows, *_):
         return [stats.binomtest(int((row > 0).sum()), len(row)).pvalue for row in rows]
 
@@ -451,14 +439,14 @@ def test_a_new_test_is_one_entry(table, monkeypatch):
     (sentence,) = compared(np.zeros(4), d[:4], test="sign").sentences()
     assert sentence.endswith("With 4 queries, no difference is detectable at 80 % power.")
     with pytest.raises(ValueError, match="test='sign' requires per-query values"):
-        sg.compare(sg.Summaries.of(table), test="sign")
+        sg.compare(sg.Summaries.of(TABLE), test="sign")
 
 
 # Keeping -----------------------------------------------------------------------------------------
 
 
-def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
-    result = sg.compare(table, baseline="rough", rng=0)
+def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test():
+    result = sg.compare(TABLE, baseline="rough", rng=0)
     again = pd.read_csv(io.StringIO(result.to_csv()))
     pd.testing.assert_frame_equal(again, result.to_frame(), check_dtype=False, rtol=1e-15)
     head, _, *rows = result.to_markdown().splitlines()
@@ -479,7 +467,7 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
             f"{row['difference']:.4f}",
         ]
         assert f"{row['difference']:.4f}" in latex
-    every = sg.compare(table, test=None).to_markdown().splitlines()
+    every = sg.compare(TABLE, test=None).to_markdown().splitlines()
     assert "baseline " in every[0] and "p_value" not in every[0]
     assert len(every) == 2 + 9
 

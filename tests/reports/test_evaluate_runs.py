@@ -16,10 +16,6 @@ DENSE = {"q1": {"a": 2}, "q2": {"x": 3}}  # lacks q3
 LACKS = "1 of 3 judged queries are missing from the run"
 
 
-def contents(evaluations):
-    return {name: json.loads(evaluation.to_json()) for name, evaluation in evaluations.items()}
-
-
 def lines(run, tag):
     return "".join(
         f"{query} Q0 {document} 1 {score} {tag}\n"
@@ -28,16 +24,11 @@ def lines(run, tag):
     )
 
 
-@pytest.fixture
-def paths(tmp_path):
-    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 c 1\nq3 0 d 1\n")
-    (tmp_path / "input.bm25").write_text(lines(BM25, "x"))
-    (tmp_path / "dense.json").write_text(json.dumps(DENSE))
-    return [tmp_path / "qrels", tmp_path / "input.bm25", tmp_path / "dense.json"]
-
-
-def test_files_dicts_frames_and_bunches_have_equal_values(paths):
-    qrels, bm25, dense = paths
+def test_files_dicts_frames_and_bunches_have_equal_values(tmp_path):
+    qrels, bm25, dense = (tmp_path / name for name in ("qrels", "input.bm25", "dense.json"))
+    qrels.write_text("q1 0 a 1\nq1 0 b 0\nq2 0 c 1\nq3 0 d 1\n")
+    bm25.write_text(lines(BM25, "x"))
+    dense.write_text(json.dumps(DENSE))
     with pytest.warns(UserWarning, match=f"dense: {LACKS}"):
         expected = sg.evaluate_runs(QRELS, {"bm25": BM25, "dense": DENSE}, "rr")
     assert expected["bm25"].mean() == {"RR": (1 / 2 + 1 + 1 / 2) / 3}
@@ -48,11 +39,11 @@ def test_files_dicts_frames_and_bunches_have_equal_values(paths):
     )
     with pytest.warns(UserWarning, match=f"dense: {LACKS}"):
         mixed = sg.evaluate_runs(str(qrels), {"bm25": read_run(bm25), "dense": frame}, "rr")
-    assert contents(mixed) == contents(expected)
+    assert mixed == expected
     # The tag "x" names the first run; a JSON file has no tag.
     with pytest.warns(UserWarning, match=f"dense: {LACKS}"):
         read = sg.evaluate_runs(qrels, [bm25, dense], "rr")
-    assert contents(read) == contents({"x": expected["bm25"], "dense": expected["dense"]})
+    assert read == {"x": expected["bm25"], "dense": expected["dense"]}
 
 
 def test_values_are_those_of_join_run_and_evaluate():
@@ -61,7 +52,7 @@ def test_values_are_those_of_join_run_and_evaluate():
     for rule in ("irrelevant", "drop"):
         runs = sg.evaluate_runs(QRELS, {"a": BM25}, unjudged_documents=rule, **options)
         expected = sg.evaluate(rows.y_true, rows.y_score, qid=rows.qid, unjudged_documents=rule)
-        assert contents(runs) == contents({"a": expected})
+        assert runs == {"a": expected}
 
 
 def test_queries_that_a_run_lacks_are_left_out_for_all_runs_with_a_warning():
@@ -210,8 +201,7 @@ def test_runs_without_a_name_are_numbered(runs, names):
 
 def test_a_path_is_named_by_its_tag_or_stem(tmp_path):
     path = tmp_path / "input.mine.run"
-    lines = [f"{row['query']} Q0 {row['document']} 1 {row['score']} tag\n" for row in ROWS]
-    path.write_text("".join(lines))
+    path.write_text(lines(ONE, "tag"))
     assert list(sg.evaluate_runs(JUDGED, path, "rr")) == ["tag"]
     assert list(sg.evaluate_runs(JUDGED, [str(path), ONE], "rr")) == ["tag", "run2"]
 

@@ -68,28 +68,23 @@ def test_a_frame_has_one_row_per_query():
 
 # Segments and worst ------------------------------------------------------------------------------
 
-IDS = ["q1", "q2", "q3", "q4", "q5"]
 SEGMENT = {"q1": "head", "q2": "tail", "q3": "head", "q4": "tail", "q5": "tail"}
 
 
-@pytest.fixture
-def five():
-    """Five queries with RR 1, 1/2, 1/3, undefined and 1, equal AP, and weights 1 to 5."""
-    y_true = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
-    measures = ["rr", sg.AP(undefined=np.nan)]
-    return sg.evaluate(
-        y_true,
-        [3, 2, 1] * 5,
-        qid=np.repeat(IDS, 3),
-        measures=measures,
-        sample_weight=np.repeat([1, 2, 3, 4, 5], 3),
-    )
+# Five queries with RR 1, 1/2, 1/3, undefined and 1, equal AP, and weights 1 to 5
+FIVE = sg.evaluate(
+    [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0],
+    [3, 2, 1] * 5,
+    qid=np.repeat(["q1", "q2", "q3", "q4", "q5"], 3),
+    measures=["rr", sg.AP(undefined=np.nan)],
+    sample_weight=np.repeat([1, 2, 3, 4, 5], 3),
+)
 
 
-def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
-    assert five.summary(method="bootstrap").equals(five.summary(method="bootstrap"))
-    assert not five.summary(method="bootstrap").equals(five.summary(method="bootstrap", rng=1))
-    frame = five.summary(0.9, method="t")
+def test_a_summary_has_one_row_per_measure_and_is_reproducible():
+    assert FIVE.summary(method="bootstrap").equals(FIVE.summary(method="bootstrap"))
+    assert not FIVE.summary(method="bootstrap").equals(FIVE.summary(method="bootstrap", rng=1))
+    frame = FIVE.summary(0.9, method="t")
     assert frame.columns.tolist() == [
         "measure",
         "mean",
@@ -106,7 +101,7 @@ def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
         (1 * 1 + 2 / 2 + 3 / 3 + 5 * 1) / 11,
     ]
     np.testing.assert_allclose(frame["mean"], means)
-    intervals = five.confidence_interval(0.9, method="t")
+    intervals = FIVE.confidence_interval(0.9, method="t")
     assert list(zip(frame["ci_low"], frame["ci_high"], strict=True)) == list(intervals.values())
 
 
@@ -163,10 +158,10 @@ IN_ORDER = list(SEGMENT.values())
     ],
     ids=["list", "array", "categories", "polars", "mapping", "series"],
 )
-def test_the_summary_of_a_segment_equals_the_summary_of_its_queries(five, by):
+def test_the_summary_of_a_segment_equals_the_summary_of_its_queries(by):
     if isinstance(by, str):
         by = pytest.importorskip(by).Series(IN_ORDER)
-    frame = five.summary(by=by, method="t")
+    frame = FIVE.summary(by=by, method="t")
     assert frame["segment"].tolist() == ["head", "head", "tail", "tail"]
     rr = frame[frame["measure"] == "RR"].set_index("segment")
     np.testing.assert_allclose(rr["mean"], [(1 + 3 / 3) / 4, (2 / 2 + 0 + 5) / 11])
@@ -182,12 +177,12 @@ def test_the_summary_of_a_segment_equals_the_summary_of_its_queries(five, by):
     assert (rr.loc["head", "ci_low"], rr.loc["head", "ci_high"]) == (low, high)
 
 
-def test_worst_is_sorted_from_the_lowest_value(five):
-    assert five.worst()["query_id"].tolist() == ["q3", "q2", "q1", "q5"]  # q4 has no value
-    worst = five.worst(1, "AP(undefined=nan)")
+def test_worst_is_sorted_from_the_lowest_value():
+    assert FIVE.worst()["query_id"].tolist() == ["q3", "q2", "q1", "q5"]  # q4 has no value
+    worst = FIVE.worst(1, "AP(undefined=nan)")
     assert worst.index.tolist() == [2] and worst["RR"].tolist() == [1 / 3]
-    assert worst.columns.tolist() == five.to_frame().columns.tolist()
-    assert five.worst(measure=sg.RR()).equals(five.worst(measure="mrr"))
+    assert worst.columns.tolist() == FIVE.to_frame().columns.tolist()
+    assert FIVE.worst(measure=sg.RR()).equals(FIVE.worst(measure="mrr"))
 
 
 # Parts -------------------------------------------------------------------------------------------
@@ -469,18 +464,13 @@ def test_small_values_are_not_rounded_to_zero(value, text):
 
 # Dates, which tolist makes numbers of ------------------------------------------------------------
 
-DAYS = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[ns]")
 
-
-@pytest.fixture
-def dated():
-    return sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=np.repeat(DAYS, 2), measures="rr")
-
-
-def test_dates_remain_dates_in_json_even_in_tuples(dated):
+def test_dates_remain_dates_in_json_even_in_tuples():
+    days = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[ns]")
+    dated = sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=np.repeat(days, 2), measures="rr")
     assert_same_report(through_json(dated), dated)
-    pairs = replace(dated, query_ids=ids_of([("a", day) for day in DAYS]))
+    pairs = replace(dated, query_ids=ids_of([("a", day) for day in days]))
     assert_same_report(through_json(pairs), pairs)
-    days = replace(dated, query_ids=ids_of([date(2026, 1, 2), date(2026, 1, 1)]))
+    unsupported = replace(dated, query_ids=ids_of([date(2026, 1, 2), date(2026, 1, 1)]))
     with pytest.raises(TypeError, match="Cannot write datetime.date.2026, 1, 2. of type date"):
-        days.to_json()
+        unsupported.to_json()

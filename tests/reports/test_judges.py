@@ -52,46 +52,46 @@ def assert_same_tables(report, expected):
         pd.testing.assert_frame_equal(report.confusion(judge), expected.confusion(judge))
 
 
-@pytest.fixture(scope="module")
-def report():
-    return compared(missing=0.1)
+REPORT = compared(missing=0.1)
 
 
 # Tables ------------------------------------------------------------------------------------------
 
 
-def test_columns_and_their_order(report):
-    assert report.labels().columns.tolist() == LABELS
-    assert report.leaderboards().columns.tolist() == LEADERBOARDS
-    pd.testing.assert_frame_equal(report.to_frame(), report.labels())
-    assert report.labels()["judge"].tolist() == ["j0", "j1"]
-    keys = report.leaderboards()[["judge", "measure"]].values.tolist()
+def test_columns_and_their_order():
+    assert REPORT.labels().columns.tolist() == LABELS
+    assert REPORT.leaderboards().columns.tolist() == LEADERBOARDS
+    pd.testing.assert_frame_equal(REPORT.to_frame(), REPORT.labels())
+    assert REPORT.labels()["judge"].tolist() == ["j0", "j1"]
+    keys = REPORT.leaderboards()[["judge", "measure"]].values.tolist()
     assert keys == [[judge, name] for judge in ("j0", "j1") for name in ("NDCNG@10", "MuAP")]
-    assert repr(report).startswith("JudgeComparison(truth human; j0: κ=")
+    assert repr(REPORT).startswith("JudgeComparison(truth human; j0: κ=")
 
 
-def test_labels_are_computed_over_documents_that_both_judged(report):
+def test_labels_are_computed_over_documents_that_both_judged():
     judges, _, _ = grades_and_scores(missing=0.1)
     is_known = {name: ~np.isnan(grades) for name, grades in judges.items()}
-    for row in report.labels().to_dict("records"):
+    for row in REPORT.labels().to_dict("records"):
         known, other = is_known["human"], is_known[row["judge"]]
         x, y = (judges[name][known & other].astype(int) for name in ("human", row["judge"]))
-        assert row["n_shared"] == len(x)
-        assert row["only_truth"] == (known & ~other).sum()
-        assert row["only_judge"] == (other & ~known).sum()
+        assert row == row | {
+            "n_shared": len(x),
+            "only_truth": (known & ~other).sum(),
+            "only_judge": (other & ~known).sum(),
+            "exact": (x == y).mean(),
+            "kappa": pytest.approx(cohen_kappa_score(x, y)),
+            "kappa_weighted": pytest.approx(cohen_kappa_score(x, y, weights="quadratic")),
+            "tau_b": pytest.approx(stats.kendalltau(x, y).statistic),
+            "bias": pytest.approx((y - x).mean()),
+        }
         assert row["only_truth"] != row["only_judge"] != 0
-        assert row["exact"] == (x == y).mean()
-        assert row["kappa"] == pytest.approx(cohen_kappa_score(x, y))
-        assert row["kappa_weighted"] == pytest.approx(cohen_kappa_score(x, y, weights="quadratic"))
-        assert row["tau_b"] == pytest.approx(stats.kendalltau(x, y).statistic)
-        assert row["bias"] == pytest.approx((y - x).mean())
         assert row["kappa_low"] < row["kappa"] < row["kappa_high"]
         assert row["alpha_low"] < row["alpha"] < row["alpha_high"]
 
 
-def test_confusion_counts_pairs_of_grades(report):
+def test_confusion_counts_pairs_of_grades():
     judges, _, _ = grades_and_scores(missing=0.1)
-    frame = report.confusion("j1")
+    frame = REPORT.confusion("j1")
     pairs = pd.DataFrame(judges)[["human", "j1"]].dropna().astype(int)
     expected = pd.crosstab(pairs["human"], pairs["j1"]).reindex(
         index=range(4), columns=range(4), fill_value=0
@@ -185,22 +185,23 @@ def test_significant_pairs_equal_two_comparisons(unjudged, settings):
             np.sign(frame["difference"]) * (frame["p_adjusted"] <= 1 - level + 1e-12)
             for frame in (first, second)
         ]
-        product = signs[0] * signs[1]
-        assert row["agree"] == (product > 0).sum()
-        assert row["reversed"] == (product < 0).sum()
-        assert row["only_truth"] == ((signs[0] != 0) & (signs[1] == 0)).sum()
-        assert row["only_judge"] == ((signs[1] != 0) & (signs[0] == 0)).sum()
-        assert row["n_queries"] == {"j0": 29, "j1": 27}[row["judge"]]
-        assert row["n_systems"] == 4
         means = [
             board.summary().set_index(["measure", "system"])["mean"][row["measure"]][[*scores]]
             for board in boards
         ]
-        assert row["tau_b"] == pytest.approx(stats.kendalltau(*means).statistic)
-        assert row["rbo"] == pytest.approx(sg.rbo(*means, p=0.9))
-        assert row["tau_ap"] == pytest.approx(sg.TauAP()(*map(stats.rankdata, means)))
         places = [stats.rankdata(-np.array(values)) for values in means]
-        assert row["largest_drop"] == (places[1] - places[0]).max()
+        assert row == row | {
+            "agree": (signs[0] * signs[1] > 0).sum(),
+            "reversed": (signs[0] * signs[1] < 0).sum(),
+            "only_truth": ((signs[0] != 0) & (signs[1] == 0)).sum(),
+            "only_judge": ((signs[1] != 0) & (signs[0] == 0)).sum(),
+            "n_queries": {"j0": 29, "j1": 27}[row["judge"]],
+            "n_systems": 4,
+            "tau_b": pytest.approx(stats.kendalltau(*means).statistic),
+            "rbo": pytest.approx(sg.rbo(*means, p=0.9)),
+            "tau_ap": pytest.approx(sg.TauAP()(*map(stats.rankdata, means))),
+            "largest_drop": (places[1] - places[0]).max(),
+        }
         assert -1 <= row["tau_low"] <= row["tau_high"] <= 1
     assert report.leaderboards()["reversed"].sum() > 0
 

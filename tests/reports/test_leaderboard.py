@@ -9,22 +9,18 @@ from small_reports import evaluation, of_values
 import skgraded as sg
 from skgraded.writing.tables import list_rows
 
-
-@pytest.fixture(scope="module")
-def three():
-    """b is better than a and c by AP for every query; c has a slightly higher RR."""
-    rng = np.random.default_rng(0)
-    a = rng.uniform(0.2, 0.5, 30)
-    same = rng.uniform(0.2, 0.5, 30)
-    return {
-        "a": evaluation({"AP": a, "RR": same}),
-        "b": evaluation({"AP": a + 0.2, "RR": same + rng.normal(0, 0.1, 30)}),
-        "c": evaluation({"AP": a + 0.001 * rng.normal(size=30), "RR": same + 0.001}),
-    }
+RNG = np.random.default_rng(0)
+AP, RR = RNG.uniform(0.2, 0.5, (2, 30))
+# b is better than a and c by AP for every query; c has a slightly higher RR.
+THREE = {
+    "a": evaluation({"AP": AP, "RR": RR}),
+    "b": evaluation({"AP": AP + 0.2, "RR": RR + RNG.normal(0, 0.1, 30)}),
+    "c": evaluation({"AP": AP + 0.001 * RNG.normal(size=30), "RR": RR + 0.001}),
+}
 
 
-def test_marks_show_the_result_of_the_test_against_the_baseline(three):
-    comparison = sg.compare(three, baseline="a", rng=0)
+def test_marks_show_the_result_of_the_test_against_the_baseline():
+    comparison = sg.compare(THREE, baseline="a", rng=0)
     board = comparison.leaderboard()
     rows = {(row["system"], row["measure"]): row for row in list_rows(board.rows)}
     assert list(rows)[0] == ("b", "AP") and {name for name, _ in rows} == {"a", "b", "c"}
@@ -48,8 +44,8 @@ def test_a_worse_system_is_marked_and_equal_best_ones_are_both_the_best():
     assert board.rows["is_best"].tolist() == [True, True, False]
 
 
-def test_without_a_test_there_are_no_marks(three):
-    board = sg.compare(three, test=None).leaderboard()
+def test_without_a_test_there_are_no_marks():
+    board = sg.compare(THREE, test=None).leaderboard()
     assert not any(board.rows["mark"])
     assert str(board).endswith("* best; not tested.")
 
@@ -197,8 +193,8 @@ def test_the_verdict_names_the_leader_of_each_segment():
     )
 
 
-def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
-    comparison = sg.compare(three, rng=0)
+def test_ranked_rows_begin_with_the_better_system_of_each_pair():
+    comparison = sg.compare(THREE, rng=0)
     ranked, order = list_rows(comparison._rank_rows()), list(comparison.leaderboard().letters)
     assert [row["measure"] for row in ranked] == ["AP"] * 3 + ["RR"] * 3
     rows = {
@@ -219,17 +215,17 @@ def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
     assert of_first == [(0, 1), (0, 2), (1, 2)]
 
 
-def test_text_aligns_the_values_at_the_decimal_point(three):
-    lines = str(sg.compare(three, rng=0).leaderboard()).splitlines()[1:-1]
+def test_text_aligns_the_values_at_the_decimal_point():
+    lines = str(sg.compare(THREE, rng=0).leaderboard()).splitlines()[1:-1]
     for i in range(2):
         points = {[m.start() for m in re.finditer(r"\.", line)][i] for line in lines}
         assert len(points) == 1
 
 
-def test_every_form_shows_the_best_and_the_marks(three):
-    board = sg.compare(three, baseline="a", rng=0).leaderboard()
+def test_every_form_shows_the_best_and_the_marks():
+    board = sg.compare(THREE, baseline="a", rng=0).leaderboard()
     best = f"{board.rows['mean'][0]:.4f}"
-    low, high = three["b"].confidence_interval(0.95, method="t")["AP"]
+    low, high = THREE["b"].confidence_interval(0.95, method="t")["AP"]
     assert f"*{best} ▲" in str(board)
     assert f"| b        | **{best}** ▲ [{low:.4f}, {high:.4f}] |" in board.to_markdown()
     marked = rf"\textbf{{{best}}}\textsuperscript{{$\uparrow$}} [{low:.4f}, {high:.4f}]"
@@ -237,7 +233,7 @@ def test_every_form_shows_the_best_and_the_marks(three):
     frame = board.to_frame()
     assert frame["system"].tolist() == 2 * list(board.letters) and frame["measure"][0] == "AP"
     assert frame["mean"].tolist() == board.rows["mean"].tolist()
-    page = sg.compare(three, baseline="a", rng=0).to_html()
+    page = sg.compare(THREE, baseline="a", rng=0).to_html()
     assert re.search(rf'<strong>{best}</strong> <span class="mark">▲</span>', page)
 
 
@@ -265,12 +261,12 @@ def test_marks_list_letters_and_there_are_more_than_26():
     assert list(board.letters.values())[25:27] == ["z", "aa"]
 
 
-def test_a_page_has_the_title_the_seed_the_resamples_and_the_versions(three):
-    page = sg.compare(three, rng=7, n_resamples=199).to_html(title="Run <7>")
+def test_a_page_has_the_title_the_seed_the_resamples_and_the_versions():
+    page = sg.compare(THREE, rng=7, n_resamples=199).to_html(title="Run <7>")
     assert "<h1>Run &lt;7&gt;</h1>" in page and "199 resamples, seed 7." in page
     assert f"numpy {np.__version__}" in page
-    assert "<title>bm25</title>" in three["a"].to_html(title="bm25")
-    assert "<title>Evaluation</title>" in three["a"].to_html()
+    assert "<title>bm25</title>" in THREE["a"].to_html(title="bm25")
+    assert "<title>Evaluation</title>" in THREE["a"].to_html()
 
 
 # Ranks -------------------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ COMPARE = [
         r"test must be one of \['randomization', 't', .*'anova'",
     ),
     ("correction", lambda: compared(correction="sidak"), V, "one of .'holm', .*'sidak'"),
+    ("family", lambda: compared(family="query"), V, "family must be .*'all', 'measure'.*'query'"),
     ("level", lambda: compared(level=95), V, "level must be .*95"),
     ("resamples", lambda: compared(n_resamples=0), V, "n_resamples must be at least 100"),
     ("half a resample", lambda: compared(n_resamples=9.5), V, "n_resamples must be an integer"),
@@ -96,6 +97,33 @@ COMPARE = [
         lambda: ABC.minus(ap([1, 0, 1], weights=np.array([1.0, 1, 2]))),
         V,
         "'other' and 'self' have different weights, such as 2.0 and 1.0 for query 2",
+    ),
+]
+
+# Outcomes ----------------------------------------------------------------------------------------
+
+WEIGHTED = replace(ABC, weights=np.arange(1.0, 4))
+OUTCOMES = [
+    ("no baseline", lambda: compared().outcomes(), V, "outcomes requires a baseline"),
+    *(
+        (
+            f"max_loss {value}",
+            lambda value=value: compared(baseline="bm25").outcomes(value),
+            V,
+            "max_loss must be a finite number ≥ 0; got",
+        )
+        for value in (-0.1, np.nan, np.inf, "0.1")
+    ),
+    *(
+        (
+            f"weights of {kind.__name__}",
+            lambda kind=kind: sg.compare(
+                kind({"a": WEIGHTED, "b": WEIGHTED}), baseline="a", test=None
+            ).outcomes(),
+            V,
+            "weight",
+        )
+        for kind in (dict, sg.Summaries.of)
     ),
 ]
 
@@ -254,6 +282,73 @@ CONCAT = [
             ),
         ]
     )
+]
+
+# Clusters ----------------------------------------------------------------------------------------
+
+CLUSTERED = replace(ABC, clusters=np.array([0, 0, 1]))
+UNSUPPORTED = {
+    "Summary": lambda: sg.Summary.of(CLUSTERED),
+    "Summaries": lambda: sg.Summaries.of({"a": CLUSTERED, "b": CLUSTERED}),
+    "prediction_powered": lambda: sg.prediction_powered(*in_clusters(A, J)),
+    "plan_judgments": lambda: sg.plan_judgments(*in_clusters(A, J), 0.1),
+}
+
+
+def in_clusters(*parts):
+    return [replace(ev, clusters=np.arange(ev.n_queries) // 2) for ev in parts]
+
+
+def of_topics(topics):
+    """Evaluate five rows of three queries with a topic per row."""
+    return sg.evaluate([1, 0, 0, 1, 1], [2, 1, 2, 1, 1], qid=list("aabbc"), clusters=topics)
+
+
+CLUSTERS = [
+    (
+        "test of clusters",
+        lambda: sg.compare({"a": CLUSTERED, "b": CLUSTERED}, test="wilcoxon"),
+        V,
+        r"'wilcoxon' does not support clusters: use one of \['rand",
+    ),
+    (
+        "clusters of one system",
+        lambda: sg.compare({"a": CLUSTERED, "b": ABC}),
+        V,
+        "Systems 'b' and 'a' have different clusters, such as .*None",
+    ),
+    (
+        "other clusters",
+        lambda: sg.compare(
+            {"a": CLUSTERED, "b": replace(CLUSTERED, clusters=CLUSTERED.clusters[::-1])}
+        ),
+        V,
+        "have different clusters, such as",
+    ),
+    (
+        "clusters of one part",
+        lambda: sg.Evaluation.concat([CLUSTERED.take([0]), ABC.take([1, 2])]),
+        V,
+        "clusters must each be present in all parts",
+    ),
+    *(
+        (f"clusters in {name}", call, V, "does not support clusters")
+        for name, call in UNSUPPORTED.items()
+    ),
+    (
+        "a query in two clusters",
+        lambda: of_topics(list("xxyxx")),
+        V,
+        "query 'b' have the values 'y' and 'x'",
+    ),
+    ("few clusters", lambda: of_topics(list("xxyy")), V, "clusters has 4 rows, but y_true has 5"),
+    ("no cluster", lambda: of_topics([None, *"xyyx"]), V, "clusters is missing in row 0"),
+    (
+        "a Series of clusters",
+        lambda: sg.Evaluation(["a", "c"], {"AP": [1, 0]}, clusters=pd.Series({"b": 1, "a": 0})),
+        V,
+        "The index of clusters lacks the query id 'c'",
+    ),
 ]
 
 # Preferences -------------------------------------------------------------------------------------
@@ -474,9 +569,11 @@ SUMMARIES = [
         pytest.param(*row, id=name)
         for name, *row in [
             *COMPARE,
+            *OUTCOMES,
             *EVALUATE,
             *SEGMENTS,
             *CONCAT,
+            *CLUSTERS,
             *PREFERENCES,
             *JUDGES,
             *POWERED,

@@ -67,17 +67,3 @@ def test_segments_have_their_own_outcomes():
     frame = sg.compare(evaluations, baseline="a", by=by, rng=0).outcomes()
     assert list(frame) == ["segment", "system", "measure", "difference", "low", "high", "outcome"]
     assert frame[["segment", "outcome"]].values.tolist() == [["x", "not worse"], ["y", "worse"]]
-
-
-def test_errors_of_outcomes():
-    evaluations = systems("ab", 20)
-    with pytest.raises(ValueError, match="outcomes requires a baseline"):
-        sg.compare(evaluations, rng=0).outcomes()
-    comparison = sg.compare(evaluations, baseline="a", rng=0)
-    for value in (-0.1, np.nan, np.inf, "0.1"):
-        with pytest.raises(ValueError, match="max_loss must be a finite number ≥ 0; got"):
-            comparison.outcomes(value)
-    weighted = systems("ab", 20, weights=np.arange(1.0, 21))
-    for part in (weighted, sg.Summaries.of(weighted)):
-        with pytest.raises(ValueError, match="weight"):
-            sg.compare(part, baseline="a", test=None).outcomes()

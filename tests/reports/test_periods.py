@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from small_reports import labelled_summary
 
 import skgraded as sg
 
@@ -30,6 +31,7 @@ def summary(values, label=None, measures=("NDCG", "RR"), weights=None, n_undefin
 
 RNG = np.random.default_rng(0)
 BEFORE, AFTER = RNG.beta(2, 3, 200), RNG.beta(2.2, 3, 300)
+UNEQUAL = summary([0.5, 1], weights=np.array([1.0, 2.5]))  # unequal weights
 
 
 class TestComparePeriods:
@@ -40,10 +42,14 @@ class TestComparePeriods:
         low, high = expected.confidence_interval(0.95)
         assert frame["measure"].tolist() == ["NDCG", "RR"]
         for row in frame.to_dict("records"):
-            assert row["difference"] == pytest.approx(AFTER.mean() - BEFORE.mean(), abs=1e-15)
-            assert row["p_value"] == pytest.approx(expected.pvalue, rel=1e-12)
-            assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high), rel=1e-12)
-            assert (row["n_before"], row["n_after"]) == (200, 300)
+            assert row == row | {
+                "difference": pytest.approx(AFTER.mean() - BEFORE.mean(), abs=1e-15),
+                "p_value": pytest.approx(expected.pvalue, rel=1e-12),
+                "ci_low": pytest.approx(low, rel=1e-12),
+                "ci_high": pytest.approx(high, rel=1e-12),
+                "n_before": 200,
+                "n_after": 300,
+            }
         assert "segment" not in frame and "smallest" not in frame
 
     def test_the_correction_covers_all_rows_and_the_smallest_difference_is_a_column(self):
@@ -51,12 +57,6 @@ class TestComparePeriods:
         assert frame["smallest"].tolist() == [0.01, 0.01]
         p = stats.ttest_ind(AFTER, BEFORE, equal_var=False).pvalue
         assert frame["p_adjusted"].tolist() == pytest.approx([min(2 * p, 1)] * 2)
-
-    def test_unequal_weights_are_refused(self):
-        weighted = summary([0.5, 1], weights=np.array([1.0, 2.5]))
-        message = "weight all queries equally, but the weights range from 1 to 2.5. Evaluate both"
-        with pytest.raises(ValueError, match=message):
-            sg.compare_periods(weighted, weighted)
 
     def test_equal_weights_change_nothing(self):
         weighted, plain = (
@@ -76,10 +76,6 @@ class TestComparePeriods:
         frame = sg.compare_periods(before, after, by="country")
         assert frame["segment"].tolist() == ["de", "de"]
         assert frame["after"].tolist() == pytest.approx([AFTER.mean()] * 2)
-        with pytest.raises(
-            ValueError, match="by must be 'country', the segment column of the Summary 'before'"
-        ):
-            sg.compare_periods(before, after, by="day")
 
     def test_the_undefined_share_is_tested(self):
         """The share of undefined queries rises from 100/300 to 300/600, the ranking is equal."""
@@ -117,27 +113,10 @@ class TestComparePeriods:
         assert frame["difference"].tolist() == pytest.approx([0, 0, -0.1, -0.1])
         p = stats.ttest_ind(BEFORE - 0.1, BEFORE, equal_var=False).pvalue
         assert frame["p_adjusted"].tolist() == pytest.approx([1, 1, 4 * p, 4 * p])
-        with pytest.raises(
-            ValueError, match=r"same systems, but before has \['bm25', 'lgbm'\], and after has"
-        ):
-            sg.compare_periods(days[0], summary(AFTER, "c"))
 
     def test_a_period_with_one_query_is_not_compared(self):
         row = sg.compare_periods(summary([0.5]), summary(AFTER)).iloc[0]
         assert row[["p_value", "p_adjusted", "ci_low", "ci_high"]].isna().all()
-
-    @pytest.mark.parametrize(
-        ("before", "after", "p"),
-        [
-            ([0.1, 0.1], [0.0, 0.0], 2 / 6),  # 2 of the 6 assignments to periods are as extreme
-            ([0.1, 0.1], [0.1, 0.1, 0.1], 1),
-            ([0.1] * 2, [0.0] * 5, 2 / 21),
-            ([0.1, 0.1], [0.29, 0.31] * 50, 2**-1),  # two values prove little next to 100 others
-        ],
-    )
-    def test_few_or_equal_values_are_not_significant(self, before, after, p):
-        frame = sg.compare_periods(summary(before), summary(after))
-        assert frame["p_value"].tolist() == pytest.approx([p, p])
 
     @pytest.mark.parametrize(
         ("after", "settings", "error", "message"),
@@ -159,21 +138,39 @@ class TestComparePeriods:
                 ValueError,
                 "by must be None, the segment column of the Summary 'before'",
             ),
+            (
+                labelled_summary(1, "Tuesday"),
+                {"before": labelled_summary(0, "Monday"), "by": "day"},
+                ValueError,
+                "by must be 'part', the segment column of the Summary 'before'",
+            ),
+            (
+                summary(AFTER),
+                {"before": sg.Summaries.of({"a": evaluation(BEFORE), "b": evaluation(BEFORE)})},
+                ValueError,
+                r"same systems, but before has \['a', 'b'\], and after has",
+            ),
             *(
                 (summary(AFTER), {argument: pd.Series(["de"])}, ValueError, f"{argument} must be")
                 for argument in ("by", "correction", "level", "smallest")
             ),
             (
-                summary([0.5, 1], weights=np.array([1.0, 2.5])),
+                UNEQUAL,
                 {},
                 ValueError,
                 "the same sample_weight, but before has 'no weights', and after has 'weights'",
+            ),
+            (
+                UNEQUAL,
+                {"before": UNEQUAL},
+                ValueError,
+                "weight all queries equally, but the weights range from 1 to 2.5. Evaluate both",
             ),
         ],
     )
     def test_bad_input(self, after, settings, error, message):
         with pytest.raises(error, match=message):
-            sg.compare_periods(summary(BEFORE, "Monday"), after, **settings)
+            sg.compare_periods(**{"before": summary(BEFORE, "Monday"), "after": after} | settings)
 
 
 def days(means, n=50, start="2026-11-01", n_undefined=0):
@@ -202,9 +199,9 @@ class TestTrend:
         for i in (3, 4):
             earlier, row = np.array(means[:i]), frame.iloc[i]
             reach = stats.t.ppf(stats.norm.cdf(3), i - 1) * earlier.std(ddof=1) * (1 + 1 / i) ** 0.5
+            limits = earlier.mean() - reach, earlier.mean() + reach
+            assert (row["lower"], row["upper"]) == pytest.approx(limits)
             assert row["center"] == pytest.approx(earlier.mean())
-            assert row["lower"] == pytest.approx(earlier.mean() - reach)
-            assert row["upper"] == pytest.approx(earlier.mean() + reach)
 
     def test_a_season_compares_each_day_with_the_same_weekday(self):
         means = [0.5, 0.7, 0.52, 0.68, None, 0.69, 0.53]  # days with odd numbers are near 0.7

@@ -15,20 +15,16 @@ from skgraded.writing.tables import list_rows
 
 IDS = [f"q{i}" for i in range(60)]
 BY = np.array(["head", "tail", "tail"] * 20)
-
-
-@pytest.fixture(scope="module")
-def three():
-    return systems(["a", "b", "c"], 60)
+THREE = systems(["a", "b", "c"], 60)
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_a_segment_is_compared_as_its_queries_alone(three, test):
+def test_a_segment_is_compared_as_its_queries_alone(test):
     settings = {"baseline": "a", "correction": None, **drawn(test, n_resamples=500)}
-    table = sg.compare(three, by=BY, **settings).to_frame()
+    table = sg.compare(THREE, by=BY, **settings).to_frame()
     for segment in ("head", "tail"):
         rows = table[table["segment"] == segment].drop(columns="segment").reset_index(drop=True)
-        alone = {name: ev.take(BY == segment) for name, ev in three.items()}
+        alone = {name: ev.take(BY == segment) for name, ev in THREE.items()}
         pd.testing.assert_frame_equal(rows, sg.compare(alone, **settings).to_frame(), rtol=1e-12)
 
 
@@ -85,18 +81,18 @@ def test_sentences_and_the_verdict_name_the_segments():
     ],
     ids=lambda by: type(by).__name__,
 )
-def test_segments_have_the_same_forms_as_for_summary(three, by):
-    result = sg.compare(three, by=by, test="t")
-    pd.testing.assert_frame_equal(result.to_frame(), sg.compare(three, by=BY, test="t").to_frame())
+def test_segments_have_the_same_forms_as_for_summary(by):
+    result = sg.compare(THREE, by=by, test="t")
+    pd.testing.assert_frame_equal(result.to_frame(), sg.compare(THREE, by=BY, test="t").to_frame())
     assert result.segments == ["head", "tail"]
     assert sg.Comparison.from_json(result.to_json()).to_json() == result.to_json()
-    means = three["a"].summary(by=by).set_index(["segment", "measure"])["mean"]
+    means = THREE["a"].summary(by=by).set_index(["segment", "measure"])["mean"]
     for row in result.to_frame().query("baseline == 'a'").to_dict("records"):
         assert row["baseline_mean"] == pytest.approx(means[row["segment"], row["measure"]])
 
 
-def test_tables_and_pages_name_the_segments(three):
-    comparison = sg.compare(three, by=BY, baseline="a", rng=0)
+def test_tables_and_pages_name_the_segments():
+    comparison = sg.compare(THREE, by=BY, baseline="a", rng=0)
     frame = comparison.to_frame()
     assert frame.columns.tolist()[:3] == ["segment", "system", "measure"]
     assert frame["segment"].tolist() == ["head", "tail"] * 4
@@ -114,16 +110,16 @@ def test_tables_and_pages_name_the_segments(three):
     assert "<td>tail</td>" in comparison._repr_html_()
     assert repr(comparison) == ("Comparison(60 queries in 2 segments: a, b, c by NDCNG@10, MuAP)")
     assert comparison.differences("b", "a", "MuAP", "head") == pytest.approx(
-        (three["b"].per_query["MuAP"] - three["a"].per_query["MuAP"])[BY == "head"]
+        (THREE["b"].per_query["MuAP"] - THREE["a"].per_query["MuAP"])[BY == "head"]
     )
 
 
-def test_many_segments_are_allowed_and_segments_may_have_equal_texts(three):
-    board = sg.compare(three, by=[1] * 30 + ["1"] * 30, rng=0).leaderboard()
+def test_many_segments_are_allowed_and_segments_may_have_equal_texts():
+    board = sg.compare(THREE, by=[1] * 30 + ["1"] * 30, rng=0).leaderboard()
     assert [heading for heading, _ in board.columns()][:3:2] == ["NDCNG@10 in 1"] * 2
     for row in list_rows(board.rows):
         part = slice(30) if row["segment"] == 1 else slice(30, 60)
-        values = three[row["system"]].per_query[row["measure"]][part]
+        values = THREE[row["system"]].per_query[row["measure"]][part]
         assert row["mean"] == pytest.approx(values.mean())
     both = systems(["a", "b"], 101)
     assert len(sg.compare(both, by=[i // 2 for i in range(101)], test="t").segments) == 51

@@ -17,17 +17,12 @@ MEASURES = [rebuilt(measure, undefined=nan) for measure in FEW]
 OTHERS = [measure for measure in MEASURES if not accepts_unjudged(measure)]
 
 
-@pytest.fixture(scope="module")
-def queries():
-    queries = random_queries(seed=21, n_queries=60, sizes=(1, 12), grades=(nan, nan, 0, 0, 1, 2))
-    assert np.isnan(queries.y_true).sum() > 100
-    return queries
+QUERIES = random_queries(seed=21, n_queries=60, sizes=(1, 12), grades=(nan, nan, 0, 0, 1, 2))
 
 
-def evaluate(queries, rows=None, **settings):
-    rows = slice(None) if rows is None else rows
+def evaluate(rows=slice(None), **settings):
     return sg.evaluate(
-        queries.y_true[rows], queries.y_score[rows], qid=queries.qid[rows], **settings
+        QUERIES.y_true[rows], QUERIES.y_score[rows], qid=QUERIES.qid[rows], **settings
     )
 
 
@@ -36,19 +31,20 @@ def by_query(evaluation, name):
     return dict(zip(ids, evaluation.per_query[name].tolist(), strict=True))
 
 
-def test_irrelevant_is_grade_0(queries):
-    evaluation = evaluate(queries, measures=OTHERS, unjudged_documents="irrelevant")
+def test_irrelevant_is_grade_0():
+    assert np.isnan(QUERIES.y_true).sum() > 100
+    evaluation = evaluate(measures=OTHERS, unjudged_documents="irrelevant")
     filled = sg.evaluate(
-        np.nan_to_num(queries.y_true), queries.y_score, qid=queries.qid, measures=OTHERS
+        np.nan_to_num(QUERIES.y_true), QUERIES.y_score, qid=QUERIES.qid, measures=OTHERS
     )
     for name, values in filled.per_query.items():
         np.testing.assert_array_equal(evaluation.per_query[name], values, err_msg=name)
         np.testing.assert_array_equal(evaluation.undefined[name], filled.undefined[name])
 
 
-def test_drop_omits_rows_but_keeps_every_query(queries):
-    evaluation = evaluate(queries, measures=OTHERS, unjudged_documents="drop")
-    kept = evaluate(queries, ~np.isnan(queries.y_true), measures=OTHERS)
+def test_drop_omits_rows_but_keeps_every_query():
+    evaluation = evaluate(measures=OTHERS, unjudged_documents="drop")
+    kept = evaluate(~np.isnan(QUERIES.y_true), measures=OTHERS)
     assert len(kept.query_ids) < len(evaluation.query_ids) == 60
     nothing_judged = set(evaluation.query_ids.tolist()) - set(kept.query_ids.tolist())
     for measure in OTHERS:
@@ -61,10 +57,10 @@ def test_drop_omits_rows_but_keeps_every_query(queries):
 
 
 @pytest.mark.parametrize("rule", ["irrelevant", "drop"])
-def test_measures_that_accept_nan_receive_all_rows(queries, rule):
+def test_measures_that_accept_nan_receive_all_rows(rule):
     measures = ["judged@5", "bpref", "rbp_residual@5", "edrc"]
-    expected = evaluate(queries, measures=measures)
-    evaluation = evaluate(queries, measures=["ndcng@10", *measures, "ap"], unjudged_documents=rule)
+    expected = evaluate(measures=measures)
+    evaluation = evaluate(measures=["ndcng@10", *measures, "ap"], unjudged_documents=rule)
     assert list(evaluation.per_query) == [
         "NDCNG@10",
         "Judged@5",
@@ -98,9 +94,9 @@ def test_grades_above_0_with_irrelevant_unjudged_documents_do_not_warn(recwarn):
         sg.evaluate(grades, scores, unjudged_documents="drop", **settings)
 
 
-def test_weights_are_means_over_all_rows(queries):
-    weights = 1.0 + queries.qid % 3
-    evaluation = evaluate(queries, measures="ap", sample_weight=weights, unjudged_documents="drop")
+def test_weights_are_means_over_all_rows():
+    weights = 1.0 + QUERIES.qid % 3
+    evaluation = evaluate(measures="ap", sample_weight=weights, unjudged_documents="drop")
     assert evaluation.weights.tolist() == [1.0 + query % 3 for query in evaluation.query_ids]
 
 
@@ -123,7 +119,7 @@ class TestJudgedShares:
 
     SETTINGS = {"measures": ["ndcg@5", "ap"], "unjudged_documents": "drop"}  # noqa: RUF012
 
-    def test_the_cut_off_is_taken_from_the_first_measure_or_is_10(self, queries):
+    def test_the_cut_off_is_taken_from_the_first_measure_or_is_10(self):
         for measures, name in (
             ("ndcg@5", "Judged@5"),
             ("bpref", "Judged@10"),
@@ -131,20 +127,20 @@ class TestJudgedShares:
             (["ap", "ndcg@5"], "Judged@10"),
             ("judged@3", "Judged@3"),
         ):
-            evaluation = evaluate(queries, measures=measures, unjudged_documents="irrelevant")
-            expected = sg.measure(name).per_query(queries.y_true, queries.y_score, qid=queries.qid)
+            evaluation = evaluate(measures=measures, unjudged_documents="irrelevant")
+            expected = sg.measure(name).per_query(QUERIES.y_true, QUERIES.y_score, qid=QUERIES.qid)
             assert list(evaluation.judged) == [name] and 0 < expected.mean() < 1
             np.testing.assert_array_equal(evaluation.judged[name], expected)
 
-    def test_reports_omit_judged_shares_if_every_document_is_judged(self, queries):
-        filled = np.nan_to_num(queries.y_true)
-        evaluation = sg.evaluate(filled, queries.y_score, qid=queries.qid, **self.SETTINGS)
+    def test_reports_omit_judged_shares_if_every_document_is_judged(self):
+        filled = np.nan_to_num(QUERIES.y_true)
+        evaluation = sg.evaluate(filled, QUERIES.y_score, qid=QUERIES.qid, **self.SETTINGS)
         assert evaluation.judged is None
         assert sg.compare({"a": evaluation, "b": evaluation}, rng=0).judged is None
 
-    def test_concat_equals_the_evaluation_of_all_rows(self, queries):
-        halves = [evaluate(queries, queries.qid % 2 == i, **self.SETTINGS) for i in (0, 1)]
-        joined, whole = sg.Evaluation.concat(halves), evaluate(queries, **self.SETTINGS)
+    def test_concat_equals_the_evaluation_of_all_rows(self):
+        halves = [evaluate(QUERIES.qid % 2 == i, **self.SETTINGS) for i in (0, 1)]
+        joined, whole = sg.Evaluation.concat(halves), evaluate(**self.SETTINGS)
         order = np.argsort(joined.query_ids), np.argsort(whole.query_ids)
         assert_same_report(joined.take(order[0]), whole.take(order[1]))
         # Every document of a part is judged.
@@ -153,7 +149,7 @@ class TestJudgedShares:
         shares = sg.Evaluation.concat([judged, whole]).judged["Judged@5"]
         assert shares.tolist() == [1, *whole.judged["Judged@5"]]
         # Shares with different cut-offs are not concatenated.
-        other = evaluate(queries, queries.qid % 2 == 1, **self.SETTINGS | {"measures": MIXED})
+        other = evaluate(QUERIES.qid % 2 == 1, **self.SETTINGS | {"measures": MIXED})
         assert sg.Evaluation.concat([halves[0], other]).judged is None
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from small_reports import compared, only_row
 
-from skgraded.stats.corrections import CORRECTIONS, adjust, find_level_of_each, is_significant
+from skgraded.stats.corrections import CORRECTIONS, adjust, find_level_of_each
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,6 @@ def test_the_level_of_each_interval(correction, expected):
     assert find_level_of_each(adjusted, 0.95, correction) == pytest.approx(expected, rel=1e-14)
     assert find_level_of_each(np.array([np.nan]), 0.9, correction) == 0.9
     assert find_level_of_each(np.array([0.2, 0.3]), 0.9, "fdr_bh") == pytest.approx(1 - 0.1 / 2)
-
-
-def test_a_p_value_equal_to_1_minus_the_level_is_significant():
-    assert is_significant(0.05, 0.95) and is_significant(0.1, 0.9)
-    assert not is_significant(0.0500001, 0.95)
 
 
 def test_an_interval_is_widened_to_0_if_the_test_is_not_significant():

@@ -190,18 +190,23 @@ def test_a_small_example_by_hand():
     variance_of_all = (1 + 9 + 4 + 16 + 4 + 16 + 9 + 9 + 25 + 1 - 28**2 / 10) / 9
     weight = covariance / ((1 + 4 / 6) * variance_of_all)
     estimate = estimate_powered_mean(human, judge, others)
-    assert estimate.weight == pytest.approx(weight, rel=1e-14)
-    assert estimate.mean == pytest.approx(weight * 18 / 6 + 10 / 4 - weight * 10 / 4, rel=1e-14)
     variance_of_others = (4 + 16 + 9 + 9 + 25 + 1 - 18**2 / 6) / 5
     residual = 5 / 3 - 2 * weight * covariance + weight**2 * 5 / 3
-    assert estimate.standard_error**2 == pytest.approx(
-        weight**2 * variance_of_others / 6 + residual / 4, rel=1e-14
+    square = weight**2 * variance_of_others / 6 + residual / 4
+    expected = {
+        "mean": weight * 18 / 6 + 10 / 4 - weight * 10 / 4,
+        "standard_error": np.sqrt(square),
+        "weight": weight,
+        "n": 4,
+        "n_judge": 6,
+        "human_mean": 10 / 4,
+        "human_error": np.sqrt(5 / 3 / 4),
+        "judge_mean": 28 / 10,
+        "worth": 4 * (5 / 3 / 4) / square,
+    }
+    assert {name: getattr(estimate, name) for name in expected} == pytest.approx(
+        expected, rel=1e-14
     )
-    assert (estimate.n, estimate.n_judge) == (4, 6)
-    assert estimate.human_mean == 10 / 4
-    assert estimate.human_error == pytest.approx(np.sqrt(5 / 3 / 4), rel=1e-14)
-    assert estimate.judge_mean == pytest.approx(28 / 10, rel=1e-14)
-    assert estimate.worth == pytest.approx(4 * (5 / 3 / 4) / estimate.standard_error**2, rel=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,9 @@ import numpy as np
 import pytest
 import scipy
 from scipy import stats
-from small_reports import compared, only_row
+from small_reports import PAIR, compared, only_row
 
 from skgraded.stats.paired_tests import TESTS, choose_n_resamples, p_values, summarize_pair
-
-
-@pytest.fixture(scope="module")
-def pair():
-    rng = np.random.default_rng(5)
-    values = rng.beta(2, 2, 40)
-    return values, np.clip(values + rng.normal(0.04, 0.1, 40), 0, 1)
 
 
 @pytest.mark.parametrize("n", [2, 3, 12, 13])
@@ -57,8 +50,8 @@ def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scal
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_p_values_of_t_and_wilcoxon_equal_scipy(pair, ties):
-    a, b = (np.round(values, 1) for values in pair) if ties else pair
+def test_p_values_of_t_and_wilcoxon_equal_scipy(ties):
+    a, b = (np.round(values, 1) for values in PAIR) if ties else PAIR
     d = np.round(b - a, 12)
     assert (d == 0).any() == ties
     t, wilcoxon = (only_row(compared(a, b, test=test))["p_value"] for test in ("t", "wilcoxon"))
@@ -131,13 +124,16 @@ def test_the_p_value_of_the_bootstrap_equals_a_loop():
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_tests_are_two_sided(pair, test):
-    a, b = pair
+def test_tests_are_two_sided(test):
+    a, b = PAIR
     there, back = (only_row(compared(*two, test=test)) for two in ((a, b), (b, a)))
-    assert back["difference"] == -there["difference"]
-    assert back["effect_size"] == -there["effect_size"]
-    assert (back["wins"], back["losses"]) == (there["losses"], there["wins"])
-    assert back["p_value"] == pytest.approx(there["p_value"], rel=1e-9)
+    assert back == back | {
+        "difference": -there["difference"],
+        "effect_size": -there["effect_size"],
+        "wins": there["losses"],
+        "losses": there["wins"],
+        "p_value": pytest.approx(there["p_value"], rel=1e-9),
+    }
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -175,10 +171,15 @@ def test_equal_systems_have_a_p_value_of_1(test, n):
     a = np.random.default_rng(0).random(n)
     # 0.1 + 0.2 - 0.3 is a rounding error, not a difference
     row = only_row(compared(a + 0.3, a + 0.1 + 0.2, test=test))
-    assert row["p_value"] == row["p_adjusted"] == 1
-    assert (row["wins"], row["ties"], row["losses"]) == (0, n, 0)
-    assert row["difference"] == pytest.approx(0, abs=1e-15)
-    assert np.isnan(row["effect_size"]) if n == 1 else row["effect_size"] == 0
+    assert row == row | {
+        "p_value": 1,
+        "p_adjusted": 1,
+        "wins": 0,
+        "ties": n,
+        "losses": 0,
+        "difference": pytest.approx(0, abs=1e-15),
+        "effect_size": pytest.approx(np.nan if n == 1 else 0, abs=0, nan_ok=True),
+    }
 
 
 @pytest.mark.parametrize("test", TESTS)
