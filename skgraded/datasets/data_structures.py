@@ -40,7 +40,7 @@ DOCUMENT_TYPES = (Mapping, list, tuple, np.ndarray, set, frozenset)  # for the d
 RANK = "rank"  # name of the rank column in a run; ranks are compared with the scores
 FEW = 30  # a dict of dicts with more keys than this is not a table
 EXACT = 2**53  # float64 represents all integers up to this value exactly
-RATINGS = ("ratings", "judgmentratings")  # possible keys of the list of judged documents of a query
+RATINGS = ("ratings", "judgmentratings")  # keys under which a query may list its judged documents
 REQUESTS = ("requests", "judgmentratings")  # keys of a list of judged queries
 META = "mteb_model_meta"  # key of the metadata in MTEB files, {META: …, subset: {split: …}}
 

@@ -230,7 +230,7 @@ def find_repeated_documents(query_codes: np.ndarray, document: Any) -> np.ndarra
 
 
 def find_repeated_keys(keys: np.ndarray) -> np.ndarray:
-    """Return the rows whose key occurred before, and the first row with each of these keys."""
+    """Return the rows whose key occurred in an earlier row, and the first row with this key."""
     ordered = np.sort(keys)
     if not (ordered[1:] == ordered[:-1]).any():  # much faster than np.unique
         return np.empty((2, 0), dtype=np.intp)

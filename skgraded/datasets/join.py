@@ -255,7 +255,7 @@ def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
 
 
 def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
-    """Raise an error if two sources share no query, or no document because id types differ."""
+    """Raise an error if two sources share no query, or no document and their id types differ."""
     # If a join matched no row, a retrieved document may still be judged for a different query.
     document = "document of the same query" if is_joined else "document"
     for noun, ids, known in (
@@ -430,7 +430,7 @@ class JudgmentIndex:
 
     @cached_property
     def _index(self) -> tuple[Any, Callable[[Any], np.ndarray]]:
-        """The distinct documents, and a function that finds pairs of query and document codes."""
+        """Distinct documents, and a function that finds judgments by query and document code."""
         codes, documents = number_values(self.judgments.document)
         return documents, make_finder(self._query.astype(np.intp) * len(documents) + codes, np.intp)
 

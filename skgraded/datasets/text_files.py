@@ -104,8 +104,8 @@ def find_data(
 ) -> tuple[int, bytes, bool, Iterator[tuple[int, bytes]]]:
     """Find the first line that is neither blank nor a comment.
 
-    Return the number of preceding lines, the line itself, whether it begins with JSON, and an
-    iterator over all blocks.
+    Return the number of lines before the data, the first line of data, whether it begins with JSON,
+    and an iterator over all blocks.
     """
     seen = []
     for first, text in parts:

@@ -96,9 +96,9 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
 
     The content determines the format:
 
-    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. In
-      lines with exactly three tabs, ids may contain spaces. Blank lines, and lines that begin with
-      ``#``, are skipped.
+    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. If
+      three tabs separate the columns of a line, ids may contain spaces. Blank lines, and lines that
+      begin with ``#``, are skipped.
     - Tab- or comma-separated tables with a header, such as ``query-id corpus-id score`` (BEIR) or
       ``query,docid,rating`` (Quepid). Column names are as in `join_run`. Rows without a grade
       are skipped.
@@ -159,7 +159,7 @@ def read_run(
     - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or another container that
       `join_run` accepts; MTEB's predictions; or JSON Lines.
 
-    In lines with one tab fewer than the format has columns (five for TREC), ids may contain spaces.
+    If single tabs separate the columns of a line (five tabs for TREC), ids may contain spaces.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def find_tag(source: Any) -> str | None:
 def choose_run_names(
     paths: Sequence[str], open_source: Callable[[str], Any] = str
 ) -> dict[str, str]:
-    """Map the path of each run to its tag or, if several runs have this tag, to its file name stem.
+    """Map each path to the tag of the run or, without a unique tag, to the stem of the file name.
 
     If the resulting names are not unique, file names or, if necessary, paths are used instead.
     `open_source` returns a path or an open file.
@@ -320,7 +320,7 @@ def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: boo
     if not blocks:
         raise ValueError(f"{name}: the file is empty or contains only comments and blank lines.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
-    del blocks  # so that each column can be freed as soon as it is concatenated
+    del blocks  # each column can then be freed as soon as it is concatenated
     query_ids, query_codes = _join_codes(columns.pop("query"))
     names, name_codes = _join_codes(columns.pop("name")) if "name" in columns else (None, None)
     join_texts: Any = np.concatenate
@@ -381,7 +381,7 @@ def _convert_ranks(entries: Entries) -> Entries:
         is_wrong = (np.bincount(places) > 1)[places]
     if is_wrong.any():
         row = int(np.argmax(is_wrong))
-        # If a rank is repeated because a line is, report the repeated document instead.
+        # If a repeated line caused the repeated rank, report its document instead.
         entries.refuse_repeats()
         raise ValueError(
             f"{entries.source}: {entries.place(row)}: the third column contains integers that are "

@@ -240,7 +240,7 @@ def _parse_csv(
 
 
 def _parse_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Parse numbers as int64 if all of them are whole numbers in its range, else as float64."""
+    """Parse numbers as int64 if all of them are integers in the int64 range, else as float64."""
     try:
         return texts.cast(pa.int64())
     except pa.ArrowInvalid:

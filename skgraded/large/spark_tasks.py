@@ -41,7 +41,7 @@ def _freeze_modules() -> None:
 def pack_partition(
     batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the pieces of a partition, which contain whole queries, or yield the first error."""
+    """Yield pieces of whole queries from a partition, or yield the first error."""
     _freeze_modules()
     part, first = TaskContext.get().partitionId(), 0  # type: ignore[union-attr]
     batches = iter(batches)
