@@ -102,7 +102,7 @@ def read_blocks(source: File, path: str) -> Generator[tuple[int, bytes], None, N
 def find_data(
     parts: Iterator[tuple[int, bytes]],
 ) -> tuple[int, bytes, bool, Iterator[tuple[int, bytes]]]:
-    """Find the first line of data, which is neither blank nor a comment.
+    """Find the first line that is neither blank nor a comment.
 
     Return the number of lines before the data, the first line of data, whether this is JSON, and an
     iterator over all blocks.

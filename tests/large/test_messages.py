@@ -68,7 +68,7 @@ BATCHES = [
     ),
     (
         T,
-        "In batch 0, .*'query' with dtype object cannot be converted to .*, which qid requires",
+        "In batch 0, .*'query' with dtype object cannot be converted to .*, as required for qid",
         [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))],
         {},
     ),
