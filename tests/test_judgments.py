@@ -7,6 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from queries import random_queries
 
@@ -25,26 +27,13 @@ def objects(values):
     return array
 
 
-def pandas_series(values, dtype=None, **more):
-    return pytest.importorskip("pandas").Series(list(values), dtype=dtype, **more)
-
-
-def pandas_dates(ids, **more):
-    return pandas_series(pytest.importorskip("pandas").to_datetime(list(ids), **more))
-
-
 def polars_series(values, dtype=None):
     polars = pytest.importorskip("polars")
     return polars.Series("qid", list(values), dtype=getattr(polars, dtype) if dtype else None)
 
 
 def arrow_array(values):
-    arrow = pytest.importorskip("pyarrow")
-    return arrow.array(values, type=arrow.string())
-
-
-def arrow_chunks(*arrays):
-    return pytest.importorskip("pyarrow").chunked_array(arrays)
+    return pa.array(values, type=pa.string())
 
 
 DAYS = ["2026-11-20", "2025-01-01", "2026-11-21", "1969-12-31"]
@@ -89,20 +78,20 @@ QUERY_IDS = {
     "dates": ([datetime.date.fromisoformat(day) for day in DAYS], list),
     "datetime64": (DAYS, lambda ids: np.array(ids, dtype="datetime64[s]")),
     "timedelta64": ([5, 0, -5, 7], lambda ids: np.array(ids, dtype="timedelta64[D]")),
-    "pandas ints": ([7, 3, 0, 9], pandas_series),
-    "pandas Int64": ([2**53, 2**53 + 1, 0, 9], lambda ids: pandas_series(ids, "Int64")),
-    "pandas UInt64": ([2**63, 2**64 - 1, 0, 9], lambda ids: pandas_series(ids, "UInt64")),
-    "pandas Float64": ([0.5, 0.25, 0.0, 9.0], lambda ids: pandas_series(ids, "Float64")),
-    "pandas texts": (TEXTS, pandas_series),
-    "pandas object": ([1, "1", (1,), 2.5], lambda ids: pandas_series(ids, object)),
-    "pandas category of ints": ([7, 3, 0, 9], lambda ids: pandas_series(ids, "category")),
-    "pandas dates": (DAYS, pandas_dates),
-    "pandas dates with a zone": (DAYS, lambda ids: pandas_dates(ids, utc=True)),
+    "pandas ints": ([7, 3, 0, 9], pd.Series),
+    "pandas Int64": ([2**53, 2**53 + 1, 0, 9], lambda ids: pd.Series(ids, "Int64")),
+    "pandas UInt64": ([2**63, 2**64 - 1, 0, 9], lambda ids: pd.Series(ids, "UInt64")),
+    "pandas Float64": ([0.5, 0.25, 0.0, 9.0], lambda ids: pd.Series(ids, "Float64")),
+    "pandas texts": (TEXTS, pd.Series),
+    "pandas object": ([1, "1", (1,), 2.5], lambda ids: pd.Series(ids, object)),
+    "pandas category of ints": ([7, 3, 0, 9], lambda ids: pd.Series(ids, "category")),
+    "pandas dates": (DAYS, lambda ids: pd.Series(pd.to_datetime(ids))),
+    "pandas dates with a zone": (DAYS, lambda ids: pd.Series(pd.to_datetime(ids, utc=True))),
     "pandas odd index": (
         [7, 3, 0, 9],
-        lambda ids: pandas_series(ids, index=[i // 2 for i in range(len(ids), 0, -1)]),
+        lambda ids: pd.Series(ids, index=[i // 2 for i in range(len(ids), 0, -1)]),
     ),
-    "pandas index": (TEXTS, lambda ids: pytest.importorskip("pandas").Index(ids)),
+    "pandas index": (TEXTS, pd.Index),
     "polars ints": ([7, 3, 0, 9], polars_series),
     "polars UInt64": ([2**63, 2**64 - 1, 0, 9], lambda ids: polars_series(ids, "UInt64")),
     "polars dates": ([datetime.date.fromisoformat(day) for day in DAYS], polars_series),
@@ -180,7 +169,7 @@ def test_integer_query_ids_keep_their_type(library):
     for name in ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64"):
         ids = np.array([3, 3, 1, 7], dtype=name.lower())
         if library == "pandas":
-            ids = pandas_series(ids, dtype=name)
+            ids = pd.Series(ids, dtype=name)
         elif library == "polars":
             ids = polars_series(ids)
         query_ids = sg.Judgments([1, 2, 3, 4], qid=ids).query_ids
@@ -190,15 +179,15 @@ def test_integer_query_ids_keep_their_type(library):
 # Columns that come with codes, and runs of equal ids ----------------------------------------------
 
 CODED = {
-    "pandas string": lambda ids: pandas_series(ids, "string[python]"),
-    "pandas string of pyarrow": lambda ids: pandas_series(ids, "string[pyarrow]"),
-    "pandas index of strings": lambda ids: pytest.importorskip("pandas").Index(ids, dtype="string"),
-    "pandas category": lambda ids: pandas_series(ids, "category"),
+    "pandas string": lambda ids: pd.Series(ids, "string[python]"),
+    "pandas string of pyarrow": lambda ids: pd.Series(ids, "string[pyarrow]"),
+    "pandas index of strings": lambda ids: pd.Index(ids, dtype="string"),
+    "pandas category": lambda ids: pd.Series(ids, "category"),
     "arrow array": arrow_array,
     "arrow dictionary": lambda ids: arrow_array(ids).dictionary_encode(),
-    "arrow chunks": lambda ids: arrow_chunks(arrow_array(ids)[:2], arrow_array(ids)[2:]),
-    "arrow chunks of dictionaries": lambda ids: arrow_chunks(
-        arrow_array(ids)[:2].dictionary_encode(), arrow_array(ids)[2:].dictionary_encode()
+    "arrow chunks": lambda ids: pa.chunked_array([arrow_array(ids)[:2], arrow_array(ids)[2:]]),
+    "arrow chunks of dictionaries": lambda ids: pa.chunked_array(
+        [arrow_array(ids)[:2].dictionary_encode(), arrow_array(ids)[2:].dictionary_encode()]
     ),
     "polars String": lambda ids: polars_series(ids, "String"),
     "polars Categorical": lambda ids: polars_series(ids, "Categorical"),
@@ -220,8 +209,8 @@ def test_text_columns_are_grouped_like_lists(kind):
 
 
 def test_unused_categories_are_not_queries():
-    dtype = pytest.importorskip("pandas").CategoricalDtype(["x", "a", "b", "y"])
-    qid = pandas_series(["b", "a", "b"], dtype)
+    dtype = pd.CategoricalDtype(["x", "a", "b", "y"])
+    qid = pd.Series(["b", "a", "b"], dtype)
     judgments = sg.Judgments([1, 2, 3], qid=qid)
     assert judgments.query_ids.tolist() == ["b", "a"] and judgments.sizes.tolist() == [2, 1]
 

@@ -44,9 +44,10 @@ def dicts(grades, scores, qid=QID):
     return qrels, run
 
 
-def in_scikit_learn(function, grades, scores, qid):
+def in_scikit_learn(metric, grades, scores, qid):
+    functions = {"ndcg": lambda y, s: ndcg_score([y], [s]), "map": average_precision_score}
     queries = [qid == query for query in np.unique(qid)]
-    return np.mean([function(grades[rows], scores[rows]) for rows in queries])
+    return np.mean([functions[metric](grades[rows], scores[rows]) for rows in queries])
 
 
 def in_lightgbm(metric, grades, scores, qid):
@@ -70,18 +71,13 @@ def in_pytrec_eval(metric, grades, scores, qid):
     return np.mean([value[metric] for value in values.values()])
 
 
-def ndcg(tool, grades, scores, qid=QID):
-    if tool == "scikit-learn":
-        return in_scikit_learn(lambda y, s: ndcg_score([y], [s]), grades, scores, qid)
-    function = {"LightGBM": in_lightgbm, "ranx": in_ranx, "pytrec_eval": in_pytrec_eval}[tool]
-    return function("ndcg", grades, scores, qid)
-
-
-def ap(tool, grades, scores, qid=QID):
-    if tool == "scikit-learn":
-        return in_scikit_learn(average_precision_score, grades, scores, qid)
-    function = {"LightGBM": in_lightgbm, "ranx": in_ranx, "pytrec_eval": in_pytrec_eval}[tool]
-    return function("map", grades, scores, qid)
+# Functions that compute the mean of a metric over queries with each tool
+IN_TOOL = {
+    "scikit-learn": in_scikit_learn,
+    "LightGBM": in_lightgbm,
+    "ranx": in_ranx,
+    "pytrec_eval": in_pytrec_eval,
+}
 
 
 def test_ndcg_of_each_tool_depends_on_the_grade_scale_as_the_table_says():
@@ -94,7 +90,7 @@ def test_ndcg_of_each_tool_depends_on_the_grade_scale_as_the_table_says():
         some = range(1, 60) if tool == "LightGBM" else range(60)  # it counts query 0 as 1
         rows = np.isin(QID, some)
         y, s, qid = Y[rows], scores[rows], QID[rows]
-        once, multiplied = ndcg(tool, y, s, qid), ndcg(tool, 4 * y, s, qid)
+        once, multiplied = (IN_TOOL[tool]("ndcg", grades, s, qid) for grades in (y, 4 * y))
         if once == pytest.approx(multiplied):
             assert once == pytest.approx(sg.NDCG(gain="linear")(y, s, qid=qid), abs=1e-6)
             cells[tool] = "yes (linear gain)"
@@ -112,7 +108,8 @@ def test_average_precision_of_each_tool_ignores_levels_as_the_table_says():
     assert sg.MuAP()(grades, scores) != pytest.approx(sg.MuAP()(other, scores))
     for tool in TOOLS[1:]:
         try:
-            if ap(tool, grades, scores, qid) == ap(tool, other, scores, qid):
+            values = {IN_TOOL[tool]("map", y, scores, qid) for y in (grades, other)}
+            if len(values) == 1:
                 cells[tool] = "no"
         except ValueError as error:  # several grades mean several classes
             assert "multiple classes" in str(error)
@@ -126,10 +123,10 @@ def test_each_tool_orders_tied_documents_as_the_table_says():
     mean = sg.NDCG(gain="linear")(first, tied)
     assert mean == pytest.approx(sg.NDCG(gain="linear", ties="ordinal")(first, tied) * 0.785, 1e-3)
     for tool in TOOLS[1:]:
-        values = [ndcg(tool, grades, tied, qid) for grades in (first, last)]
+        values = [IN_TOOL[tool]("ndcg", grades, tied, qid) for grades in (first, last)]
         if values == pytest.approx([mean, mean]):
             cells[tool] = "NDCG: mean; AP: one threshold"
-            assert ap(tool, first, tied, qid) == ap(tool, last, tied, qid) == 2 / 4
+            assert {IN_TOOL[tool]("map", y, tied, qid) for y in (first, last)} == {2 / 4}
         elif values[0] == 1 and values[1] < 0.6:
             cells[tool] = "row order"
         elif values[1] == 1 and values[0] < 0.6:  # the highest id first, in any order of the rows

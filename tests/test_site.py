@@ -88,8 +88,7 @@ def test_every_measure_has_a_formula():
     page = "".join((DOCS / name).read_text(encoding="utf-8") for name in pages)
     sections = dict(re.findall(r"(?ms)^### (\w+)\n(.*?)(?=^##|\Z)", page))
     assert sorted(sections) == sorted(sg.measures.MEASURES)
-    for name, text in sections.items():
-        assert "```math\n" in text, name
+    assert [name for name, text in sections.items() if "```math\n" not in text] == []
 
 
 OBJECTS = {

@@ -30,9 +30,9 @@ def ranking(n_queries, seed=0):
     return X, y, np.bincount(qid), 1e-3 * np.random.default_rng(seed).normal(size=len(y))
 
 
-@pytest.fixture(scope="module")
-def data():
-    return ranking(25)
+DATA = ranking(25)
+X, levels, sizes, first = ranking(40, seed=3)
+y = np.exp(0.7 * levels + 0.1 * X[:, 0])  # grades that are real numbers, such as prices
 
 
 # Parity with the built-in objectives -------------------------------------------------------------
@@ -55,8 +55,8 @@ def listed_gain(grades):
     ],
     ids=str,
 )
-def test_the_objective_gives_the_same_scores_as_lambdarank(data, measure, settings, of_lightgbm):
-    X, y, sizes, first = data
+def test_the_objective_gives_the_same_scores_as_lambdarank(measure, settings, of_lightgbm):
+    X, y, sizes, first = DATA
     weight = np.repeat(np.random.default_rng(1).random(len(sizes)), sizes)
     scores = []
     for either in ("lambdarank", objective(measure, **settings)):
@@ -92,8 +92,8 @@ def test_the_objective_gives_the_same_scores_as_lambdarank(data, measure, settin
     ],
     ids=str,
 )
-def test_the_objective_gives_the_same_scores_as_xgboost(data, params, custom):
-    X, y, sizes, first = data
+def test_the_objective_gives_the_same_scores_as_xgboost(params, custom):
+    X, y, sizes, first = DATA
     if params["objective"] == "rank:map":
         y = (y > 1).astype(float)
     elif "ndcg_exp_gain" in params:
@@ -109,21 +109,12 @@ def test_the_objective_gives_the_same_scores_as_xgboost(data, params, custom):
 # Training ----------------------------------------------------------------------------------------
 
 
-def trained(data, custom, n_rounds=10, **params):
-    X, y, sizes, first = data
+def trained(custom, n_rounds=10, **params):
     train = lgb.Dataset(X, y, group=sizes, init_score=first)
     return lgb.train(QUIET | {"objective": custom} | params, train, n_rounds)
 
 
-@pytest.fixture(scope="module")
-def real():
-    """Grades that are real numbers, such as prices."""
-    X, y, sizes, first = ranking(40, seed=3)
-    return X, np.exp(0.7 * y + 0.1 * X[:, 0]), sizes, first
-
-
-def test_train_and_the_ranker_give_the_same_model_also_after_pickling(real):
-    X, y, sizes, first = real
+def test_train_and_the_ranker_give_the_same_model_also_after_pickling():
     custom = objective("mu_map", truncation=25)
     assert pickle.loads(pickle.dumps(custom)) == custom != objective("mu_map")
     assert custom in {pickle.loads(pickle.dumps(custom))}
@@ -131,7 +122,7 @@ def test_train_and_the_ranker_give_the_same_model_also_after_pickling(real):
     ranker = lgb.LGBMRanker(
         objective=custom, metric="None", n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1
     ).fit(X, y, group=sizes, init_score=first)
-    expected = trained(real, custom).predict(X)
+    expected = trained(custom).predict(X)
     again = pickle.loads(pickle.dumps(ranker))
     refitted = clone(again).fit(X, y, group=sizes, init_score=first)
     for model in (ranker, again, refitted):
@@ -150,14 +141,12 @@ def test_train_and_the_ranker_give_the_same_model_also_after_pickling(real):
     ],
     ids=str,
 )
-def test_training_on_a_measure_improves_the_measure(real, text, params):
-    X, y, sizes, first = real
-    scores, measure = trained(real, objective(text), 15, **params).predict(X), sg.measure(text)
+def test_training_on_a_measure_improves_the_measure(text, params):
+    scores, measure = trained(objective(text), 15, **params).predict(X), sg.measure(text)
     assert measure(y, scores, group=sizes) > measure(y, first, group=sizes) + 0.1
 
 
-def test_cv_of_xgboost_trains_on_the_measure(real):
-    X, y, sizes, _ = real
+def test_cv_of_xgboost_trains_on_the_measure():
     history = xgb.cv(
         XGB_QUIET,
         xgb.DMatrix(X, y, group=sizes),
@@ -180,8 +169,7 @@ def test_a_query_may_have_more_than_10000_rows():
     assert sg.MuAP()(y, scores) > sg.MuAP()(y, np.zeros(10_001)) + 0.1
 
 
-def test_gradients_of_a_query_do_not_depend_on_other_queries(real):
-    _, y, sizes, first = real
+def test_gradients_of_a_query_do_not_depend_on_other_queries():
     ndcng, starts = objective("ndcng@5"), np.cumsum(sizes)[:-1]
     queries = zip(np.split(y, starts), np.split(first, starts), strict=True)
     alone = [ndcng.compute_gradients(sg.Judgments(grades), scores) for grades, scores in queries]
@@ -192,8 +180,7 @@ def test_gradients_of_a_query_do_not_depend_on_other_queries(real):
 # Pitfalls ----------------------------------------------------------------------------------------
 
 
-def test_cv_of_lightgbm_requires_folds_of_whole_queries(real):
-    X, y, sizes, _ = real
+def test_cv_of_lightgbm_requires_folds_of_whole_queries():
     train = lgb.Dataset(X, y, group=sizes, free_raw_data=False)
     params = QUIET | {"objective": objective("mu_map")}
     with pytest.raises(ValueError, match=r"only \d+ of the \d+ rows of query \d+.*GroupKFold"):

@@ -26,16 +26,11 @@ N_QUERIES = 50
 WEIGHTS = np.random.default_rng(0).uniform(0.01, 5, N_QUERIES)  # one weight per query
 
 
-def two_sets():
-    """X, y and qid of 35 queries for training and of 15 for validation; the rows are shuffled."""
-    X, y, qid = make_ranking(N_QUERIES, 10, 4, random_state=0)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y, qid = X[order], y[order], qid[order]
-    train = qid < 35
-    return (X[train], y[train], qid[train]), (X[~train], y[~train], qid[~train])
-
-
-(X, Y, QID), (EVAL_X, EVAL_Y, EVAL_QID) = two_sets()
+ranking = make_ranking(N_QUERIES, 10, 4, random_state=0)
+order = np.random.default_rng(0).permutation(len(ranking[1]))
+is_train = ranking[2][order] < 35
+X, Y, QID = [array[order][is_train] for array in ranking]
+EVAL_X, EVAL_Y, EVAL_QID = [array[order][~is_train] for array in ranking]
 
 
 def stopped(estimator=BOOSTER, weights=None, patience=PATIENCE, table=lambda X: X):

@@ -225,23 +225,19 @@ def test_early_stopping_recognizes_names_of_measures():
 # XGBoost's estimators ----------------------------------------------------------------------------
 
 
-def fit_estimator(cls, metric, sizes, **kwargs):
-    """Fit an estimator of one round on queries of these sizes, with the metric as eval_metric."""
-    X, qid = np.ones((sum(sizes), 1)), np.repeat(np.arange(len(sizes)), sizes)
-    y = np.concatenate([np.arange(size) == 0 for size in sizes]).astype(float)
-    model = cls(n_estimators=1, eval_metric=metric, n_jobs=1)
-    queries = {"qid": qid, "eval_qid": [qid]} if cls is xgb.XGBRanker else {}
-    return model.fit(X, y, eval_set=[(X, y)], verbose=False, **queries, **kwargs)
+X, QID = np.ones((10, 1)), np.repeat([0, 1], [2, 8])
+Y = np.isin(np.arange(10), [0, 2]) * 1.0  # the first row of each query
 
 
 @pytest.mark.parametrize(
     "cls, kwargs",
     [
-        (xgb.XGBRanker, {}),
+        (xgb.XGBRanker, {"qid": QID, "eval_qid": [QID]}),
         (xgb.XGBRegressor, {}),
         (xgb.XGBRegressor, {"sample_weight_eval_set": [np.ones(10)]}),
     ],
 )
 def test_a_metric_as_eval_metric_of_an_estimator_raises_an_error(cls, kwargs):
+    model = cls(n_estimators=1, eval_metric=custom_metric("ndcng@5"), n_jobs=1)
     with pytest.raises(TypeError, match="works only with xgb.train.*QueryRanker"):
-        fit_estimator(cls, custom_metric("ndcng@5"), [2, 8], **kwargs)
+        model.fit(X, Y, eval_set=[(X, Y)], verbose=False, **kwargs)

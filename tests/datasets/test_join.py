@@ -400,8 +400,7 @@ def test_values_equal_trec_eval_10(data_dir, qrels, threshold, output):
 
 
 def _pandas(columns):
-    frame = pytest.importorskip("pandas").DataFrame(columns)
-    return frame.set_index(frame.index + 7)
+    return pd.DataFrame(columns).rename(index=lambda label: label + 7)
 
 
 KINDS = {

@@ -6,6 +6,7 @@ import math
 from collections import namedtuple
 from itertools import product
 
+import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
@@ -544,6 +545,7 @@ BAD_RUNS = [
         ValueError,
         r'run has no column .document.; its columns are .* rename\(columns={"documents": "document"',
     ),
+    (pl.LazyFrame(RUN_COLUMNS), TypeError, "run must be in memory: convert the LazyFrame to a pan"),
     (RUN_COLUMNS | {"query": "abc"}, TypeError, "run.query must be an array"),
     (RUN_COLUMNS | {"query": [["q1"]] * 3}, TypeError, "run.query must contain hashable ids; row"),
     (RUN_COLUMNS | {"document": "abc"}, TypeError, "run.document must be an array .*; got 'abc'"),
@@ -589,12 +591,6 @@ JOINS = [
 def test_join_run_names_the_argument_and_the_value(qrels, run, settings, error, message):
     with pytest.raises(error, match=message):
         join_run(qrels, run, **settings)
-
-
-def test_lazy_frames_must_be_collected():
-    run = pytest.importorskip("polars").LazyFrame(RUN_COLUMNS)
-    with pytest.raises(TypeError, match="run must be in memory: convert the LazyFrame to a pandas"):
-        join_run(DICTS, run)
 
 
 JUDGES = {"human": DICTS, "model": DICTS}

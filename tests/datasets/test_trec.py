@@ -86,9 +86,12 @@ def test_blocks_are_joined(monkeypatch):
     for block in (1, 20, 57, 1000):
         monkeypatch.setattr(text_files, "BLOCK", block)
         assert columns(read_run(io.BytesIO(text))) == expected, block
-    assert expected["query"] == [str(i // 7) for i in range(100)]
-    assert expected["document"] == ["d" * (i > 50) + str(i) for i in range(100)]
-    assert expected["name"] == [f"s{i % 3}" for i in range(100)]
+    assert expected == {
+        "query": [str(i // 7) for i in range(100)],
+        "document": ["d" * (i > 50) + str(i) for i in range(100)],
+        "score": [i + 0.25 for i in range(100)],
+        "name": [f"s{i % 3}" for i in range(100)],
+    }
 
 
 def test_negative_grades_are_kept_and_counted():

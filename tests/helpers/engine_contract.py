@@ -27,7 +27,7 @@ from large_tables import (
     texts_with_equal_keys,
     whole_pieces,
 )
-from tool_examples import examples
+from tool_examples import EXAMPLES
 
 import skgraded as sg
 
@@ -70,14 +70,6 @@ BAD_INPUT = {
         "by": ["measure"]
     },
 }
-
-
-def with_a_split_query(text):
-    """Return the id of a query and three parts; two of them contain rows of this query."""
-    frame = table(60, text)
-    query, lost = first_rows(frame)
-    first, second, third = whole_pieces(frame.drop(index=lost), 3)
-    return query, [first, pd.concat([second, frame.loc[lost], third])]
 
 
 class EngineContract:
@@ -237,7 +229,10 @@ class EngineContract:
 
     @pytest.mark.parametrize(("partitioning", "text"), [("clustered", True), ("whole", False)])
     def test_a_split_query_is_named_with_its_parts(self, engine, partitioning, text):
-        query, parts = with_a_split_query(text)
+        frame = table(60, text)
+        query, lost = first_rows(frame)
+        first, second, third = whole_pieces(frame.drop(index=lost), 3)
+        parts = [first, pd.concat([second, frame.loc[lost], third])]
         where = f"{engine.part} . (and|to) {engine.part} ."
         with pytest.raises(ValueError, match=f"query {query!r} are not contiguous in {where}"):
             engine.measured(parts, partitioning)
@@ -312,7 +307,7 @@ class LazyEngineContract(EngineContract):
         data = engine.frame_of([frame.rename(columns={"query": "qid"})])
         names = {"ddf": data, "sdf": data, "dataset": data, "skgraded": sg}
         expected = sg.Summary.of(in_memory(frame, "mu_map", weighted=False))
-        assert eval(examples("docs/recipes/index.md")[engine.name.title()], names) == expected
+        assert eval(EXAMPLES[engine.name.title()], names) == expected
 
     def test_docstring_examples(self, engine):
         """Pytest does not collect these examples, because the library may not be installed."""

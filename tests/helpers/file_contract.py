@@ -99,11 +99,10 @@ OTHER_TYPES = {
 }
 
 
-def with_zeros(data):
-    return data[:200] + bytes(1000) + data[1200:]
-
-
-CORRUPT = {"truncated": lambda data: data[:-300], "overwritten with zeros": with_zeros}
+CORRUPT = {
+    "truncated": lambda data: data[:-300],
+    "overwritten with zeros": lambda data: data[:200] + bytes(1000) + data[1200:],
+}
 
 
 class FileContract:

@@ -3,10 +3,6 @@
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-
-
-def examples(name):
-    """Return a dict that maps each tool in the list of a page to its example."""
-    text = (ROOT / name).read_text(encoding="utf-8").split("| tool | example |\n| --- | --- |\n")[1]
-    return dict(re.findall(r"^\| \[(.+?)\]\(.+?\) \| `(.+)` \|$", text.split("\n\n")[0], re.M))
+PAGE = (Path(__file__).parents[2] / "docs" / "recipes" / "index.md").read_text(encoding="utf-8")
+LIST = PAGE.split("| tool | example |\n| --- | --- |\n")[1].split("\n\n")[0]
+EXAMPLES = dict(re.findall(r"^\| \[(.+?)\]\(.+?\) \| `(.+)` \|$", LIST, re.M))  # keyed by tool

@@ -7,16 +7,16 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
+from peers import peer
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
-from tool_examples import examples
+from tool_examples import EXAMPLES
 
 import skgraded as sg
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the tools themselves
 
 
-EXAMPLES = examples("docs/recipes/index.md")
 X, Y, QID = sg.datasets.make_ranking(n_queries=30, random_state=0)
 FRAME = pd.DataFrame(X).add_prefix("f").assign(qid=QID)
 RANKER = sg.QueryRanker(Ridge(), qid="qid").fit(FRAME, Y)
@@ -25,17 +25,12 @@ MU_MAP = sg.MuAP()(Y, SCORED["score"], qid=QID)
 IN_TREC = SCORED.assign(docno=[f"d{i}" for i in range(len(QID))], qid=QID.astype(str))
 
 
-def tool(module):
-    """Return the module; skip the test if its package is not installed."""
-    return pytest.importorskip(module, reason=f'needs {module}: pip install "skgraded[peers]"')
-
-
 def scikit_learn():
     return {"cross_val_score": cross_val_score, "QueryKFold": sg.model_selection.QueryKFold}
 
 
 def lightgbm():
-    lgb = tool("lightgbm")
+    lgb = peer("lightgbm")
     train_set = lgb.Dataset(X, Y, group=np.bincount(QID))
     params = {"objective": "lambdarank", "metric": "None", "num_iterations": 3, "verbose": -1}
     valid_set = lgb.Dataset(X, Y, group=np.bincount(QID), reference=train_set)
@@ -43,14 +38,14 @@ def lightgbm():
 
 
 def xgboost():
-    xgb = tool("xgboost")
+    xgb = peer("xgboost")
     matrix = xgb.DMatrix(X, Y, qid=QID)
     params = {"objective": "rank:ndcg", "disable_default_eval_metric": 1, "nthread": 1}
     return {"xgb": xgb, "params": params, "dtrain": matrix, "dvalid": matrix}
 
 
 def catboost():
-    catboost = tool("catboost")
+    catboost = peer("catboost")
     ranker = catboost.CatBoostRanker
 
     def quick(**params):
@@ -67,7 +62,7 @@ def catboost():
 
 
 def optuna():
-    study = tool("optuna").create_study(direction="maximize")
+    study = peer("optuna").create_study(direction="maximize")
 
     def make_ranker(trial):
         return sg.QueryRanker(Ridge(alpha=trial.suggest_float("alpha", 1e-3, 1e3, log=True)))
@@ -76,7 +71,7 @@ def optuna():
 
 
 def mlflow():
-    mlflow = tool("mlflow")
+    mlflow = peer("mlflow")
     mlflow.set_tracking_uri(f"sqlite:///{tempfile.mkdtemp()}/runs.db")
     mlflow.set_experiment("list of tools")  # other tests select experiments in other stores
     return {"mlflow": mlflow}
@@ -90,7 +85,7 @@ def logged(mlflow):
 
 
 def skore():
-    report = tool("skore").CrossValidationReport(
+    report = peer("skore").CrossValidationReport(
         RANKER, X=FRAME, y=Y, splitter=sg.model_selection.QueryKFold(3, qid="qid")
     )
     return {"report": report}
@@ -103,13 +98,13 @@ def trec_frames(**names):
 
 
 def ir_measures():
-    module = tool("ir_measures")
+    module = peer("ir_measures")
     qrels, run = trec_frames(qid="query_id", docno="doc_id", grade="relevance")
     return {"ir_measures": module, "qrels": qrels, "run": run}
 
 
 def pyterrier():
-    pt = tool("pyterrier")
+    pt = peer("pyterrier")
     qrels, run = trec_frames(grade="label")
     topics = pd.DataFrame({"qid": np.unique(run["qid"]), "query": "x"})
     return {"pt": pt, "bm25": pt.Transformer.from_df(run), "topics": topics, "qrels": qrels}

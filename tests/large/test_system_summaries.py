@@ -119,13 +119,12 @@ def test_comparisons_of_summaries_with_few_or_equal_values(values):
     assert len(comparison._describe_rows()) == 1
 
 
-def two_systems():
-    frame = table(200)
-    rng = np.random.default_rng(5)
-    return frame.assign(
-        other_score=frame["score"] + frame["grade"] + rng.normal(size=len(frame)).round(1),
-        weight=1.0,
-    )
+rows = table(200)
+noise = np.random.default_rng(5).normal(size=len(rows)).round(1)
+# Two systems and two segments
+FRAME = rows.assign(
+    other_score=rows["score"] + rows["grade"] + noise, weight=1.0, part=rows["query"] % 2
+)
 
 
 def by_batches(parts, **settings):
@@ -134,25 +133,19 @@ def by_batches(parts, **settings):
 
 
 def test_batches_give_the_summaries_of_all_rows():
-    frame = two_systems()
-    evaluations = {
-        name: sg.evaluate(
-            frame["grade"], frame[name], qid=frame["query"], measures=["mu_map", "rr"]
-        )
-        for name in ("score", "other_score")
-    }
+    names = {"y_true": "grade", "y_score": ["score", "other_score"], "qid": "query"}
+    evaluations = sg.evaluate(**names, measures=["mu_map", "rr"], data=FRAME)
     expected = sg.Summaries.of(evaluations)
-    assert by_batches(pieces(frame, 6)) == expected
-    assert by_batches(pieces(frame, 6), partitioning="clustered") == expected
-    assert by_batches(pieces(mixed(frame), 6)) == expected
+    assert by_batches(pieces(FRAME, 6)) == expected
+    assert by_batches(pieces(FRAME, 6), partitioning="clustered") == expected
+    assert by_batches(pieces(mixed(FRAME), 6)) == expected
     assert expected.systems["score"] == sg.Summary.of(evaluations["score"])
     shuffled = {name: ev.take(np.arange(200)[::-1]) for name, ev in evaluations.items()}
     assert sg.Summaries.of(evaluations | {"score": shuffled["score"]}) == expected
 
 
 def test_the_summary_has_one_row_per_system_segment_and_measure():
-    frame = two_systems().assign(part=lambda frame: frame["query"] % 2)
-    result = by_batches([frame], by="part")
+    result = by_batches([FRAME], by="part")
     summary = result.summary(0.9)
     keys = ["system", "segment", "measure"]
     assert list(map(tuple, summary[keys].to_numpy())) == [
@@ -174,15 +167,14 @@ def test_the_summary_has_one_row_per_system_segment_and_measure():
 
 
 def test_the_frame_contains_the_overall_rows_and_the_label():
-    frame = two_systems().assign(part=lambda frame: frame["query"] % 2)
-    result = by_batches([frame], by="part", label="2026-11-01")
+    result = by_batches([FRAME], by="part", label="2026-11-01")
     table = result.to_frame()
     assert table.columns[:4].tolist() == ["label", "system", "segment", "measure"]
     assert set(table["label"]) == {"2026-11-01"} and len(table) == 2 * 2 * (1 + 2)
     whole, summary = table[table["segment"].isna()], result.systems["other_score"]
     assert whole["mean"].tolist()[2:] == list(summary.mean().values())
     assert summary.to_frame()["segment"].tolist() == [None, None, 0, 0, 1, 1]
-    other = by_batches([frame.assign(query=frame["query"] + 1000)], by="part", label="2026-11-02")
+    other = by_batches([FRAME.assign(query=FRAME["query"] + 1000)], by="part", label="2026-11-02")
     merged = sg.Summaries.merge([result, other])
     assert set(merged.to_frame()["label"]) == {"2026-11-01 to 2026-11-02"}
 
@@ -197,10 +189,10 @@ BAD = {
         sg.Summaries.merge([s, sg.Summaries.of(systems(["a", "c"], 5))])
     ),
     "'other_score' \\(y_score\\) contains NaN in row 3": lambda s: by_batches(
-        [two_systems().assign(other_score=lambda f: f["other_score"].mask(f.index == 3))]
+        [FRAME.assign(other_score=FRAME["other_score"].mask(FRAME.index == 3))]
     ),
-    "a list of several distinct names": lambda s: by_batches([two_systems()], y_score=["score"]),
-    "must be the name of a column; got int": lambda s: by_batches([two_systems()], y_score=[1, 2]),
+    "a list of several distinct names": lambda s: by_batches([FRAME], y_score=["score"]),
+    "must be the name of a column; got int": lambda s: by_batches([FRAME], y_score=[1, 2]),
 }
 
 

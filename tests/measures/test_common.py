@@ -48,21 +48,15 @@ every_measure_and_tie_rule = by_class(EVERY)
 has_tie_rules = by_class([measure for measure in FEW if tie_rules(measure) == TIES])
 
 
-@pytest.fixture(scope="module")
-def queries():
-    # Grades of similar size avoid rounding errors in comparisons with 0 and 1.
-    return random_queries(seed=7, n_queries=60, sizes=(1, 12), grades=(0, 0, 0.5, 1, 2, 4))
+# Grades of similar size avoid rounding errors in comparisons with 0 and 1.
+QUERIES = random_queries(seed=7, n_queries=60, sizes=(1, 12), grades=(0, 0, 0.5, 1, 2, 4))
+ROWS = {"y_true": QUERIES.y_true, "y_score": QUERIES.y_score, "qid": QUERIES.qid}
 
 
 @pytest.fixture(scope="module")
-def rows(queries):
-    return {"y_true": queries.y_true, "y_score": queries.y_score, "qid": queries.qid}
-
-
-@pytest.fixture(scope="module")
-def alone(rows):
+def alone():
     """Values of each measure with each tie rule, computed in separate calls."""
-    return {measure: measure.per_query(**rows) for measure in EVERY}
+    return {measure: measure.per_query(**ROWS) for measure in EVERY}
 
 
 def reordered(rows, order):
@@ -90,31 +84,31 @@ def test_every_parameter_is_in_the_grid():
 
 
 @every_measure_and_tie_rule
-def test_the_mean_of_the_per_query_values_is_a_python_float(measures, queries, rows):
+def test_the_mean_of_the_per_query_values_is_a_python_float(measures):
     for measure in measures:
-        values = measure.per_query(**rows)
-        assert values.shape == (len(queries),) and values.dtype == np.float64
-        judgments = sg.Judgments(queries.y_true, qid=queries.qid)
-        for value in (measure(**rows), measure(judgments, queries.y_score)):
+        values = measure.per_query(**ROWS)
+        assert values.shape == (len(QUERIES),) and values.dtype == np.float64
+        judgments = sg.Judgments(QUERIES.y_true, qid=QUERIES.qid)
+        for value in (measure(**ROWS), measure(judgments, QUERIES.y_score)):
             assert type(value) is float
             assert value == pytest.approx(values.mean(), rel=1e-12), measure
-        assert type(measure(queries.y_true, queries.y_score)) is float
+        assert type(measure(QUERIES.y_true, QUERIES.y_score)) is float
 
 
 @every_measure_and_tie_rule
-def test_values_lie_between_0_or_minus_1_and_1(measures, queries):
+def test_values_lie_between_0_or_minus_1_and_1(measures):
     for measure in measures:
-        for scores in (queries.y_score, queries.y_true, -queries.y_true):
-            values = measure.per_query(queries.y_true, scores, qid=queries.qid)
+        for scores in (QUERIES.y_score, QUERIES.y_true, -QUERIES.y_true):
+            values = measure.per_query(QUERIES.y_true, scores, qid=QUERIES.qid)
             entry = entry_of(measure)
             assert (values >= entry.lowest).all() and (values <= entry.highest).all(), measure
 
 
 @has_tie_rules
-def test_worst_is_at_most_average_is_at_most_best(measures, rows):
+def test_worst_is_at_most_average_is_at_most_best(measures):
     for measure in measures:
         worst, average, ordinal, best = (
-            with_ties(measure, ties).per_query(**rows)
+            with_ties(measure, ties).per_query(**ROWS)
             for ties in ("worst", "average", "ordinal", "best")
         )
         assert (worst <= average + 1e-12).all() and (average <= best + 1e-12).all(), measure
@@ -122,11 +116,11 @@ def test_worst_is_at_most_average_is_at_most_best(measures, rows):
 
 
 @by_class(with_every_tie_rule(IDEAL_IS_ONE))
-def test_an_ideal_list_scores_1(measures, queries):
+def test_an_ideal_list_scores_1(measures):
     for measure in measures:
         measure = rebuilt(measure, undefined=nan)
-        for scores in (queries.y_true, 3 * queries.y_true - 100, np.sqrt(queries.y_true)):
-            values = measure.per_query(queries.y_true, scores, qid=queries.qid)
+        for scores in (QUERIES.y_true, 3 * QUERIES.y_true - 100, np.sqrt(QUERIES.y_true)):
+            values = measure.per_query(QUERIES.y_true, scores, qid=QUERIES.qid)
             defined = ~np.isnan(values)
             assert defined.sum() > 40
             assert (values[defined] == 1.0).all(), measure
@@ -148,18 +142,18 @@ def test_increasing_transforms_of_the_scores_change_nothing(measures):
 
 
 @every_measure_and_tie_rule
-def test_values_of_a_query_do_not_depend_on_other_queries(measures, queries, alone):
+def test_values_of_a_query_do_not_depend_on_other_queries(measures, alone):
     for measure in measures:
-        values = [measure(grades, scores) for grades, scores in queries.parts]
+        values = [measure(grades, scores) for grades, scores in QUERIES.parts]
         np.testing.assert_array_equal(values, alone[measure], err_msg=str(measure))
 
 
 @by_class(with_every_tie_rule(SCALE_INVARIANT))
-def test_multiplied_grades_change_nothing(measures, rows):
+def test_multiplied_grades_change_nothing(measures):
     for measure in measures:
-        expected = measure.per_query(**rows)
+        expected = measure.per_query(**ROWS)
         for factor in (2, 1 / 3, 1e-300, 1e300):
-            values = measure.per_query(**rows | {"y_true": rows["y_true"] * factor})
+            values = measure.per_query(**ROWS | {"y_true": ROWS["y_true"] * factor})
             np.testing.assert_allclose(
                 values, expected, rtol=1e-10, atol=1e-13, err_msg=f"{measure}, {factor}"
             )
@@ -168,46 +162,39 @@ def test_multiplied_grades_change_nothing(measures, rows):
 # --- weights that are constant within a query --------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def weighted(queries):
-    rng = np.random.default_rng(9)
-    of_query = rng.integers(0, 4, queries.qid.max() + 1)
-    of_query[:3] = 1
-    return of_query[queries.qid]
-
-
+WEIGHTS = np.append([1, 1, 1], np.random.default_rng(9).integers(0, 4, 57))[QUERIES.qid]
 # Weights are used after the values are computed, so a few measures are enough.
 WEIGHTED = with_every_undefined([sg.NDCNG(k=3), sg.MuAP(), sg.EDRC(), sg.KendallTau()])
 
 
 @pytest.mark.parametrize("measure", WEIGHTED, ids=str)
-def test_weights_of_queries(measure, rows, weighted):
-    value, kept = measure(**rows, sample_weight=weighted), reordered(rows, weighted > 0)
+def test_weights_of_queries(measure):
+    value, kept = measure(**ROWS, sample_weight=WEIGHTS), reordered(ROWS, WEIGHTS > 0)
     # A query with weight 2 counts twice, and a query with weight 0 does not count.
-    copies = [np.flatnonzero(weighted > n) for n in range(4)]
-    repeated = reordered(rows, np.concatenate(copies))
+    copies = [np.flatnonzero(WEIGHTS > n) for n in range(4)]
+    repeated = reordered(ROWS, np.concatenate(copies))
     repeated["qid"] = [
-        (number, int(query)) for number, c in enumerate(copies) for query in rows["qid"][c]
+        (number, int(query)) for number, c in enumerate(copies) for query in ROWS["qid"][c]
     ]
     assert value == pytest.approx(measure(**repeated), rel=1e-12)
-    is_kept = np.where(weighted == 0, 0.0, 1.0)
-    assert measure(**rows, sample_weight=is_kept) == pytest.approx(measure(**kept), rel=1e-12)
-    ones = np.ones(len(weighted))
-    assert measure(**rows, sample_weight=ones) == pytest.approx(measure(**rows))
+    is_kept = np.where(WEIGHTS == 0, 0.0, 1.0)
+    assert measure(**ROWS, sample_weight=is_kept) == pytest.approx(measure(**kept), rel=1e-12)
+    ones = np.ones(len(WEIGHTS))
+    assert measure(**ROWS, sample_weight=ones) == pytest.approx(measure(**ROWS))
 
 
 # --- ways to call ------------------------------------------------------------------------------
 
 
 @every_measure_and_tie_rule
-def test_judgments_give_the_same_values_as_arrays(measures, queries, weighted, alone):
-    grades, qid = queries.y_true, queries.qid
+def test_judgments_give_the_same_values_as_arrays(measures, alone):
+    grades, qid = QUERIES.y_true, QUERIES.qid
     for measure in measures:
-        judgments = sg.Judgments(grades, qid=qid, sample_weight=weighted)
-        for scores in (queries.y_score, -grades):
-            value = measure(grades, scores, qid=qid, sample_weight=weighted)
+        judgments = sg.Judgments(grades, qid=qid, sample_weight=WEIGHTS)
+        for scores in (QUERIES.y_score, -grades):
+            value = measure(grades, scores, qid=qid, sample_weight=WEIGHTS)
             assert measure(judgments, scores) == value, measure
-        values = measure.per_query(judgments, queries.y_score)
+        values = measure.per_query(judgments, QUERIES.y_score)
         np.testing.assert_array_equal(values, alone[measure], err_msg=str(measure))
         n_undefined = measure.n_undefined(judgments)
         assert type(n_undefined) is int
@@ -216,29 +203,29 @@ def test_judgments_give_the_same_values_as_arrays(measures, queries, weighted, a
         assert undefined.dtype == bool and undefined.sum() == n_undefined, measure
 
 
-def test_several_measures_at_once_equal_single_measures(queries, alone):
+def test_several_measures_at_once_equal_single_measures(alone):
     # All measures use one sort, with any cut-offs and tie rules.
-    judgments = sg.Judgments(queries.y_true, qid=queries.qid)
+    judgments = sg.Judgments(QUERIES.y_true, qid=QUERIES.qid)
     at_3 = [measure for measure in EVERY if getattr(measure, "k", None) == 3]
     # correlations from SciPy, alone and together with measures that the kernel computes
     of_scipy = [sg.KendallTau(), sg.SpearmanRho()]
     mixed = [of_scipy[0], sg.AP(), of_scipy[1], sg.EDRC()]
     for some in (EVERY, EVERY[::-1], at_3, EVERY[5:7], of_scipy, mixed):
-        together = score_queries(some, judgments, queries.y_score)
+        together = score_queries(some, judgments, QUERIES.y_score)
         for measure, values in zip(some, together, strict=True):
             np.testing.assert_array_equal(values, alone[measure], err_msg=str(measure))
 
 
-def test_queries_are_passed_as_ids_or_group_sizes_or_are_a_single_query(rows):
-    sorted_rows = reordered(rows, np.argsort(rows["qid"], kind="stable"))
+def test_queries_are_passed_as_ids_or_group_sizes_or_are_a_single_query():
+    sorted_rows = reordered(ROWS, np.argsort(ROWS["qid"], kind="stable"))
     y_true, y_score, qid = sorted_rows.values()
     group = np.unique(qid, return_counts=True)[1]
     for measure in (sg.NDCNG(k=3), sg.MuAP(), sg.KendallTau()):
         by_group = measure.per_query(y_true, y_score, group=group)
         np.testing.assert_array_equal(by_group, measure.per_query(**sorted_rows))
         assert measure.n_undefined(y_true, group=group) == measure.n_undefined(y_true, qid=qid)
-        single = measure.per_query(rows["y_true"], rows["y_score"])
-        same_id = measure.per_query(**rows | {"qid": ["q"] * len(qid)})
+        single = measure.per_query(ROWS["y_true"], ROWS["y_score"])
+        same_id = measure.per_query(**ROWS | {"qid": ["q"] * len(qid)})
         assert single.shape == (1,) and single == same_id
 
 
@@ -268,9 +255,9 @@ def test_every_kind_of_column_is_read(make_column):
 
 
 @every_measure_and_tie_rule
-def test_inputs_are_never_written_to(measures, queries):
-    weights = np.random.default_rng(0).uniform(size=len(queries.qid))
-    inputs = (queries.y_true, queries.y_score, queries.qid, weights)
+def test_inputs_are_never_written_to(measures):
+    weights = np.random.default_rng(0).uniform(size=len(QUERIES.qid))
+    inputs = (QUERIES.y_true, QUERIES.y_score, QUERIES.qid, weights)
     copies = [array.copy() for array in inputs]
     judgments = sg.Judgments(copies[0], qid=copies[2], sample_weight=copies[3])
     for measure in measures:

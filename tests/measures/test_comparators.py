@@ -3,14 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from peers import peer
 from queries import random_queries
 
 import skgraded as sg
 
-
-@pytest.fixture(scope="module")
-def queries():
-    return random_queries(seed=3, n_queries=40, sizes=(1, 30), grades=(0, 0, 1, 2, 3, 4))
+QUERIES = random_queries(seed=3, n_queries=40, sizes=(1, 30), grades=(0, 0, 1, 2, 3, 4))
 
 
 # GAP, ERR and ERR@10 of trec_eval's example run, with 6 decimals, as computed by session_eval.pl,
@@ -80,18 +78,15 @@ GRADES = [1, 2, 3, 4]
 
 @pytest.fixture(scope="module")
 def ntcireval():
-    return pytest.importorskip(
-        "pyNTCIREVAL.metrics",
-        reason='pyNTCIREVAL.metrics is missing: pip install "skgraded[peers]"',
-    )
+    return peer("pyNTCIREVAL.metrics")
 
 
-def assert_equal_to(make_metric, measure, queries):
+def assert_equal_to(make_metric, measure):
     """Compare with a metric made from each query's numbers of documents per grade.
 
     Tied documents are in row order; documents that were not retrieved are left out.
     """
-    for grades, scores in queries.parts:
+    for grades, scores in QUERIES.parts:
         numbers = np.bincount(np.array(grades, dtype=int), minlength=5).tolist()
         if sum(numbers[1:]):
             order = np.argsort(-np.array(scores), kind="stable")
@@ -101,19 +96,18 @@ def assert_equal_to(make_metric, measure, queries):
 
 
 @pytest.mark.parametrize("k", [None, 1, 3, 10])
-def test_q_measure_equals_ntcireval(ntcireval, queries, k):
+def test_q_measure_equals_ntcireval(ntcireval, k):
     for beta in (0, 1, 10):
         measure = sg.QMeasure(k=k, beta=beta, ties="ordinal")
         assert_equal_to(
             lambda numbers, beta=beta: ntcireval.QMeasure(numbers, GRADES, beta, k),
             measure,
-            queries,
         )
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 100])
-def test_nerr_equals_ntcireval(ntcireval, queries, k):
+def test_nerr_equals_ntcireval(ntcireval, k):
     # Its stop probability is gain / (top gain + 1), which equals the paper's for gains 2^g - 1.
     gains = [2**grade - 1 for grade in GRADES]
     measure = sg.NERR(k=k, max_grade=4, ties="ordinal")
-    assert_equal_to(lambda numbers: ntcireval.nERR(numbers, gains, k), measure, queries)
+    assert_equal_to(lambda numbers: ntcireval.nERR(numbers, gains, k), measure)

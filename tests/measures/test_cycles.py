@@ -149,6 +149,3 @@ def test_judged_items_include_items_of_contradictory_pairs():
     true = [("A", "B"), ("B", "A"), ("X", "Y")]
     got = quiet(sg.edrc_score, true, {"X": 1, "Y": 0, "Q": 5}, cycles="unknown", items="judged")
     assert got == pytest.approx(2 * (1 + 0.5 + 0.5) / 3 - 1)
-
-
-# Size ---------------------------------------------------------------------------------------------

@@ -68,14 +68,6 @@ TEXTS = {
 }
 
 
-def gap(**parameters):
-    return sg.GAP(**parameters)([2, 1, 1], [3, 2, 1])
-
-
-def ndcg(**parameters):
-    return sg.NDCG(**parameters)([1, 0, 0.5], [4, 3, 2])
-
-
 MEASURES = [
     *((partial(sg.measure, text), ValueError, message) for text, message in TEXTS.items()),
     *(
@@ -91,13 +83,13 @@ MEASURES = [
         for value in (None, 5, np.array("ap"), [None], [["ndcg"]], {"map": "ndcng@10"})
     ),
     (
-        lambda: gap(gain=lambda grades: grades + 1),
+        lambda: sg.GAP(gain=lambda grades: grades + 1)([2, 1, 1], [3, 2, 1]),
         ValueError,
         r"gain must return 0 for grade 0.*got array\(\[1\.\]\)",
     ),
     *(
         (
-            partial(ndcg, discount=discount),
+            partial(sg.NDCG(discount=discount), [1, 0, 0.5], [4, 3, 2]),
             ValueError,
             "discount must be positive at rank 1 and must",
         )

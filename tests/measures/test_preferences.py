@@ -4,8 +4,12 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from preference_oracle import edrc, implied, random_cases, random_pairs
+from registry import rank_less_1
 
 from skgraded.measures import preference_graphs
 from skgraded.measures.preferences import edrc_per_query, edrc_score
@@ -18,13 +22,9 @@ DISCOUNTS = {
     "linear": lambda rank: rank,
     "log2": lambda rank: math.log2(1 + rank),
     "exp2": lambda rank: 2.0**rank,
-    "rank - 1": lambda rank: rank - 1,
-    "square": lambda rank: rank**2,
+    rank_less_1: rank_less_1,
+    np.square: np.square,
 }
-
-
-def _discount(name):
-    return name if name in ("linear", "log2", "exp2") else DISCOUNTS[name]
 
 
 def _uneven(v, w):
@@ -49,14 +49,13 @@ def test_the_pairs_of_the_paper_as_printed():
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.0, 1, 0.7, _uneven])
-@pytest.mark.parametrize("discount", DISCOUNTS)
-def test_random_pairs_agree_with_the_definition(discount, prior):
-    D = DISCOUNTS[discount]
+@pytest.mark.parametrize("discount, function", DISCOUNTS.items())
+def test_random_pairs_agree_with_the_definition(discount, function, prior):
     for rng, n, true in random_cases(40):
         predicted = random_pairs(rng, n + 2, int(rng.integers(1, 2 * n)))
         for items in (None, set(rng.permutation(n + 3)[: n // 2 + 1].tolist())):
-            got = edrc_score(true, predicted, _discount(discount), prior, items)
-            assert got == pytest.approx(edrc(true, predicted, D, prior, items), abs=1e-12)
+            got = edrc_score(true, predicted, discount, prior, items)
+            assert got == pytest.approx(edrc(true, predicted, function, prior, items), abs=1e-12)
 
 
 @pytest.mark.parametrize("prior", [0.5, _uneven])
@@ -151,14 +150,6 @@ def test_30000_items_in_one_chain_do_not_take_quadratic_time():
 # Forms --------------------------------------------------------------------------------------------
 
 
-def _frame(module, pairs):
-    library = pytest.importorskip(module)
-    preferred, other = map(list, zip(*pairs, strict=True))
-    if module == "pyarrow":
-        return library.table({"preferred": preferred, "other": other})
-    return library.DataFrame({"preferred": preferred, "other": other})
-
-
 FORMS = {
     "tuples": list,
     "lists": lambda pairs: [list(pair) for pair in pairs],
@@ -169,9 +160,9 @@ FORMS = {
     "read-only array": lambda pairs: np.broadcast_to(np.array(pairs), (len(pairs), 2)),
     "object array": lambda pairs: np.array(pairs, dtype=object),
     "list of arrays": lambda pairs: [np.array(pair) for pair in pairs],
-    "pandas": lambda pairs: _frame("pandas", pairs),
-    "polars": lambda pairs: _frame("polars", pairs),
-    "pyarrow": lambda pairs: _frame("pyarrow", pairs),
+    "pandas": lambda pairs: pd.DataFrame(pairs, columns=["preferred", "other"]),
+    "polars": lambda pairs: pl.DataFrame(pairs, schema=["preferred", "other"], orient="row"),
+    "pyarrow": lambda pairs: pa.table([*zip(*pairs, strict=True)], names=["preferred", "other"]),
 }
 
 

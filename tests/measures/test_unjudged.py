@@ -13,10 +13,6 @@ from skgraded.measures.base import accepts_unjudged, score_queries
 ACCEPTING = [name for name, entry in REGISTRY.items() if accepts_unjudged(entry.cls)]
 
 
-def unjudged_queries(seed):
-    return random_queries(seed, n_queries=150, sizes=(1, 6), grades=(nan, nan, 0, 0, 1, 2.5))
-
-
 @pytest.mark.parametrize("name", REGISTRY)
 def test_other_measures_reject_unjudged_documents(name):
     measure = build(name, REGISTRY[name].settings[0])
@@ -35,7 +31,7 @@ def test_other_measures_reject_unjudged_documents(name):
 
 
 def test_values_with_unjudged_documents_do_not_depend_on_other_queries_or_measures():
-    queries = unjudged_queries(seed=6)
+    queries = random_queries(6, n_queries=150, sizes=(1, 6), grades=(nan, nan, 0, 0, 1, 2.5))
     measures = [build(name, REGISTRY[name].settings[-1]) for name in ACCEPTING]
     evaluation = sg.evaluate(queries.y_true, queries.y_score, qid=queries.qid, measures=measures)
     for measure in measures:

@@ -61,14 +61,11 @@ every_ranker = pytest.mark.parametrize("name", RANKERS)
 ranking = make_ranking(50, 10, 4, random_state=0)  # queries of about ten documents
 order = np.random.default_rng(0).permutation(len(ranking[1]))
 X, y, qid = [array[order] for array in ranking]
-
-
-def two_sets():
-    """Training rows of queries 0 to 34, and fit arguments with the other queries to stop on."""
-    train = qid < 35
-    evaluated = {"X_val": X[~train], "y_val": y[~train], "qid_val": qid[~train]}
-    fit_params = {"qid": qid[train], **evaluated}
-    return X[train], y[train], fit_params
+is_train = qid < 35
+X_train, y_train, qid_train = X[is_train], y[is_train], qid[is_train]
+X_val, y_val, qid_val = X[~is_train], y[~is_train], qid[~is_train]
+# Fit arguments for the training rows: their queries, and the other queries to stop on
+STOP = {"qid": qid_train, "X_val": X_val, "y_val": y_val, "qid_val": qid_val}
 
 
 def held_out(n_queries):
@@ -108,20 +105,17 @@ def after(model, X, n_rounds):
 @pytest.mark.parametrize("patience", [PATIENCE, ROUNDS])
 @every_estimator
 def test_training_stops_after_the_best_round_and_prints_nothing(name, patience, capfd):
-    X, y, fit_params = two_sets()
-    qid, X_val, y_val, qid_val = fit_params.values()
-    measure, to_fit, to_stop = sg.NDCNG(k=10), {}, {}
+    measure, weight, weight_val = sg.NDCNG(k=10), None, None
     if patience == PATIENCE:
         weights = np.random.default_rng(0).uniform(0.01, 5, 50)
-        measure, to_fit = sg.MuAP(), {"sample_weight": weights[qid]}
-        to_stop = {"sample_weight": weights[qid_val]}
-        fit_params["sample_weight_val"] = weights[qid_val]
+        measure, weight, weight_val = sg.MuAP(), weights[qid_train], weights[qid_val]
     ranker = stopping(name, measure=measure, n_iter_no_change=patience)
-    ranker.fit(X, y, **fit_params, **to_fit)
+    ranker.fit(X_train, y_train, **STOP, sample_weight=weight, sample_weight_val=weight_val)
 
-    full = sg.QueryRanker(ESTIMATORS[name]).fit(X, y, qid=qid, **to_fit).estimator_
+    plain = sg.QueryRanker(ESTIMATORS[name])
+    full = plain.fit(X_train, y_train, qid=qid_train, sample_weight=weight).estimator_
     values = [
-        measure(y_val, after(full, X_val, i + 1), qid=qid_val, **to_stop)
+        measure(y_val, after(full, X_val, i + 1), qid=qid_val, sample_weight=weight_val)
         for i in range(ranker.n_iter_)
     ]
     best = int(np.argmax(values)) + 1  # the first of equal values
@@ -133,7 +127,8 @@ def test_training_stops_after_the_best_round_and_prints_nothing(name, patience, 
     assert ranker.best_score_ == pytest.approx(values[best - 1], abs=1e-9)
     result = ranker.evals_result_["validation"][measure.name]
     np.testing.assert_allclose(result, values, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(ranker.predict(X), after(full, X, best), rtol=0, atol=1e-6)
+    scores = ranker.predict(X_train)
+    np.testing.assert_allclose(scores, after(full, X_train, best), rtol=0, atol=1e-6)
     assert capfd.readouterr() == ("", "")
 
 
@@ -215,20 +210,17 @@ def test_queries_are_held_out_from_tables_of_any_kind(kind, name):
 
 
 def test_X_val_contains_the_query_column_or_is_looked_up_in_the_series():
-    X, y, fit_params = two_sets()
-    expected = stopping("LGBMRanker").fit(X, y, **fit_params)
-    frame, eval_frame = pd.DataFrame(X), pd.DataFrame(fit_params["X_val"])
+    expected = stopping("LGBMRanker").fit(X_train, y_train, **STOP)
+    frame, eval_frame = pd.DataFrame(X_train), pd.DataFrame(X_val)
     eval_frame.index += 1000
-    queries = np.append(fit_params["qid"], fit_params["qid_val"])
+    queries = np.append(qid_train, qid_val)
     series = pd.Series(queries, index=[*frame.index, *eval_frame.index])
     by_index = stopping("LGBMRanker", qid=series)
-    by_index.fit(frame, y, X_val=eval_frame, y_val=fit_params["y_val"])
+    by_index.fit(frame, y_train, X_val=eval_frame, y_val=y_val)
     assert by_index.evals_result_ == expected.evals_result_
 
-    by_column = stopping("LGBMRanker", qid="query")
-    eval_frame["query"] = fit_params["qid_val"]
-    frame["query"] = fit_params["qid"]
-    by_column.fit(frame, y, X_val=eval_frame, y_val=fit_params["y_val"])
+    by_column, eval_frame = stopping("LGBMRanker", qid="query"), eval_frame.assign(query=qid_val)
+    by_column.fit(frame.assign(query=qid_train), y_train, X_val=eval_frame, y_val=y_val)
     assert by_column.n_features_in_ == X.shape[1]
     assert by_column.evals_result_ == expected.evals_result_
 
@@ -333,20 +325,20 @@ def test_catboost_accepts_sparse_rows_with_64_bit_indices(early_stopping):
 
 def test_pipelines_around_and_inside_the_ranker_transform_the_validation_set():
     # Shifted columns: trees from scaled rows would send unscaled validation rows to wrong leaves.
-    X, y, fit_params = two_sets()
-    X = 5 * X + 100
-    fit_params["X_val"] = 5 * fit_params["X_val"] + 100
+    table, fit_params = 5 * X_train + 100, STOP | {"X_val": 5 * X_val + 100}
     with sklearn.config_context(enable_metadata_routing=True):
         plain = Pipeline([("scale", StandardScaler()), ("rank", stopping("XGBRanker"))])
-        outside = clone(plain).set_params(transform_input=["X_val"]).fit(X, y, **fit_params)
-        untransformed = plain.fit(X, y, **fit_params)[-1]
+        outside = (
+            clone(plain).set_params(transform_input=["X_val"]).fit(table, y_train, **fit_params)
+        )
+        untransformed = plain.fit(table, y_train, **fit_params)[-1]
     inside = stopping(make_pipeline(StandardScaler(), clone(ESTIMATORS["XGBRanker"])))
-    inside.fit(X, y, **fit_params)
-    np.testing.assert_array_equal(outside.predict(X), inside.predict(X))
-    scaler = StandardScaler().fit(X)
-    fit_params["X_val"] = scaler.transform(fit_params["X_val"])
-    by_hand = stopping("XGBRanker").fit(scaler.transform(X), y, **fit_params)
-    np.testing.assert_array_equal(by_hand.predict(scaler.transform(X)), inside.predict(X))
+    inside.fit(table, y_train, **fit_params)
+    np.testing.assert_array_equal(outside.predict(table), inside.predict(table))
+    scaler = StandardScaler().fit(table)
+    scaled, evaluated = scaler.transform(table), scaler.transform(fit_params["X_val"])
+    by_hand = stopping("XGBRanker").fit(scaled, y_train, **fit_params | {"X_val": evaluated})
+    np.testing.assert_array_equal(by_hand.predict(scaled), inside.predict(table))
     assert outside[-1].evals_result_ == inside.evals_result_ == by_hand.evals_result_
     assert outside[-1].best_iteration_ == inside.best_iteration_ == by_hand.best_iteration_ > 1
     assert untransformed.best_score_ < by_hand.best_score_
@@ -396,9 +388,7 @@ def test_scoring_validation_queries_warns():
     with pytest.warns(sg.TornQueryWarning, match="25 of the 25 queries"):
         ranker.score(X[held], y[held], qid=qid[held])
 
-    X_train, y_train, fit_params = two_sets()
-    qid_train, X_val, y_val, qid_val = fit_params.values()
-    ranker = stopping("LGBMRanker").fit(X_train, y_train, **fit_params)
+    ranker = stopping("LGBMRanker").fit(X_train, y_train, **STOP)
     ranker.score(X_train, y_train, qid=qid_train + 100)
     with pytest.warns(sg.TornQueryWarning, match="15 of the 15 queries"):
         ranker.score(X_val, y_val, qid=qid_val)
@@ -438,33 +428,29 @@ def test_refit_trains_on_all_queries_for_the_best_rounds(name):
     ],
 )
 def test_refit_also_trains_on_the_rows_of_X_val(name, weights):
-    X, y, fit_params = two_sets()
     # Sorted by query, because the regressors of CatBoost depend on the order of rows.
-    ids = fit_params["qid_val"]
-    order = np.concatenate([np.flatnonzero(ids == query) for query in dict.fromkeys(ids)])
-    fit_params |= {key: fit_params[key][order] for key in ("X_val", "y_val", "qid_val")}
-    qid, X_val, y_val, qid_val = fit_params.values()
-    of_training, to_stop, by_hand = 1.0 + qid % 3, np.ones(len(y_val)), {}
+    order = np.concatenate([np.flatnonzero(qid_val == query) for query in dict.fromkeys(qid_val)])
+    fit_params = STOP | {key: STOP[key][order] for key in ("X_val", "y_val", "qid_val")}
+    by_hand = {"qid": np.append(qid_train, qid_val[order])}
+    of_training, to_stop = 1.0 + qid_train % 3, np.ones(len(y_val))
     if weights == "both sets":
-        to_stop += qid_val % 2
+        to_stop += qid_val[order] % 2
         fit_params["sample_weight_val"] = to_stop
     if weights != "none":
         fit_params["sample_weight"] = of_training
         by_hand["sample_weight"] = np.append(of_training, to_stop)
-    ranker = stopping(name, refit=True).fit(X, y, **fit_params)
-    everything = np.concatenate([X, X_val]), np.append(y, y_val)
-    by_hand["qid"] = np.append(qid, qid_val)
+    ranker = stopping(name, refit=True).fit(X_train, y_train, **fit_params)
+    everything = np.concatenate([X_train, X_val[order]]), np.append(y_train, y_val[order])
     whole = of_the_best_rounds(ranker).fit(*everything, **by_hand)
     np.testing.assert_allclose(ranker.predict(X), whole.predict(X), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "csr"])
 def test_refit_stacks_tables_of_every_kind(kind):
-    X, y, fit_params = two_sets()
     make = TABLES[kind]
     ranker = stopping("XGBRanker", refit=True)
-    result = clone(ranker).fit(make(X), y, **fit_params | {"X_val": make(fit_params["X_val"])})
-    expected = ranker.fit(X, y, **fit_params)
+    result = clone(ranker).fit(make(X_train), y_train, **STOP | {"X_val": make(X_val)})
+    expected = ranker.fit(X_train, y_train, **STOP)
     np.testing.assert_allclose(result.predict(make(X)), expected.predict(X), rtol=1e-6)
 
 

@@ -140,8 +140,9 @@ def test_warnings_about_split_queries_compare_the_ids_that_the_ranker_has_seen()
 DAY = QID * 7 % 5
 TABLE = np.column_stack([X[:, 0], QID, X[:, 1:], DAY])
 NAMES = ["f0", "query", "f1", "f2", "day"]
+FRAME = pd.DataFrame(TABLE, columns=NAMES)
 KINDS = {
-    "pandas": (pd.DataFrame(TABLE, columns=NAMES), "query", "day"),
+    "pandas": (FRAME, "query", "day"),
     "polars": (pl.DataFrame(TABLE, schema=NAMES), "query", "day"),
     "arrow": (pa.table(dict(zip(NAMES, TABLE.T, strict=True))), "query", "day"),
     "numpy": (TABLE, -4, -1),
@@ -219,27 +220,26 @@ NAMED = {
 @pytest.mark.parametrize("name", NAMED)
 def test_columns_that_an_estimator_names_stay_until_its_own_fit(name):
     ranker, expected = NAMED[name]
-    cv = sg.cross_evaluate(ranker, KINDS["pandas"][0], Y, cv=BY_DAY, return_estimator=True)
+    cv = sg.cross_evaluate(ranker, FRAME, Y, cv=BY_DAY, return_estimator=True)
     assert {n_columns(fitted) for fitted in cv.estimators} == {expected}
 
 
 def test_a_stack_and_early_stopping_may_name_the_columns_of_the_splitter():
-    frame = KINDS["pandas"][0]
     inner = sg.QueryRanker(Ridge(), qid="query", drop="day")
     stack = StackingRegressor([("line", inner)], Ridge(), cv=FOLDS)
-    cv = sg.cross_evaluate(stack, frame, Y, cv=BY_DAY, return_estimator=True)
+    cv = sg.cross_evaluate(stack, FRAME, Y, cv=BY_DAY, return_estimator=True)
     assert {n_columns(fitted.estimators_[0]) for fitted in cv.estimators} == {3}
     booster = LGBMRegressor(n_estimators=3, verbose=-1, n_jobs=1)
     latest = sg.QueryRanker(booster, qid="query", early_stopping=BY_DAY)
-    cv = sg.cross_evaluate(latest, frame, Y, cv=BY_DAY, return_estimator=True)
+    cv = sg.cross_evaluate(latest, FRAME, Y, cv=BY_DAY, return_estimator=True)
     assert {tuple(fitted.feature_names_in_) for fitted in cv.estimators} == {("f0", "f1", "f2")}
-    search = GridSearchCV(latest, {"estimator__num_leaves": [3]}, cv=BY_DAY).fit(frame, Y)
+    search = GridSearchCV(latest, {"estimator__num_leaves": [3]}, cv=BY_DAY).fit(FRAME, Y)
     assert search.best_estimator_.n_features_in_ == 3
 
 
 @pytest.mark.parametrize("qid", ["query", None])
 def test_searches_of_scikit_learn_warn_if_a_ranker_is_trained_on_the_columns_of_the_splitter(qid):
-    frame, drop = KINDS["pandas"][0], ["day"] if qid else ["query", "day"]
+    drop = ["day"] if qid else ["query", "day"]
     ranker = sg.QueryRanker(NeverFitted(), qid=qid)
     search = GridSearchCV(ranker, {"qid": [qid]}, cv=BY_DAY, scoring=SCORER)
     nested = GridSearchCV(ranker, {"qid": [qid]}, cv=FOLDS)
@@ -248,11 +248,11 @@ def test_searches_of_scikit_learn_warn_if_a_ranker_is_trained_on_the_columns_of_
         *(partial(cross_val_score, each, cv=BY_DAY) for each in (ranker, nested)),
     ):
         with pytest.warns(match="^cv names") as warned, pytest.raises(ValueError, match="failed"):
-            call(frame, Y)
+            call(FRAME, Y)
         assert f"pass {drop=} to QueryRanker" in str(warned[0].message)
         assert {record.filename for record in warned if "cv" in str(record.message)} == {__file__}
     ranker.set_params(estimator=Ridge(), qid="query", drop=["day"])
-    assert search.set_params(param_grid={}).fit(frame, Y).best_estimator_.n_features_in_ == 3
+    assert search.set_params(param_grid={}).fit(FRAME, Y).best_estimator_.n_features_in_ == 3
 
 
 def test_a_position_that_a_removed_column_would_shift_is_an_error():

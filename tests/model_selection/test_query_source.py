@@ -11,6 +11,8 @@ import skgraded as sg
 from skgraded.model_selection.query_source import QuerySource, locate_columns, remove_columns
 
 FRAME = pd.DataFrame([[1.0, 7, 2.0], [3.0, 8, 4.0]], columns=["a", "q", "b"])
+X, y, queries = sg.datasets.make_ranking(n_queries=10, n_features=3, random_state=0)
+PAGES = pd.DataFrame(X, columns=["age", "links", "words"]).assign(query_id=queries)
 
 
 @pytest.mark.parametrize("source", ["q", 1, -2])
@@ -65,19 +67,15 @@ def reduced(**settings):
     ],
 )
 def test_errors_name_the_transformer_that_drops_the_queries_as_the_cause(qid, settings, cause):
-    X, y, queries = sg.datasets.make_ranking(n_queries=10, n_features=3, random_state=0)
-    frame = pd.DataFrame(X, columns=["age", "links", "words"]).assign(query_id=queries)
     with pytest.raises(ValueError, match=f"^{cause}"):
-        make_pipeline(reduced(**settings), sg.QueryRanker(Ridge(), qid=qid)).fit(frame, y)
+        make_pipeline(reduced(**settings), sg.QueryRanker(Ridge(), qid=qid)).fit(PAGES, y)
     with pytest.raises(ValueError, match=f"^{cause}"):
-        model = make_pipeline(reduced(**settings), Ridge()).fit(frame, y)
-        sg.make_ranking_scorer("ndcng", qid=qid)(model[-1], model[0].transform(frame), y)
+        model = make_pipeline(reduced(**settings), Ridge()).fit(PAGES, y)
+        sg.make_ranking_scorer("ndcng", qid=qid)(model[-1], model[0].transform(PAGES), y)
 
 
 def test_the_settings_that_the_error_recommends_keep_the_queries():
-    X, y, queries = sg.datasets.make_ranking(n_queries=10, n_features=3, random_state=0)
-    frame = pd.DataFrame(X, columns=["age", "links", "words"]).assign(query_id=queries)
     keeping = reduced(output="pandas", remainder="passthrough", verbose_feature_names_out=False)
-    model = make_pipeline(keeping, sg.QueryRanker(Ridge(), qid="query_id")).fit(frame, y)
-    expected = sg.NDCNG()(y, model.predict(frame), qid=queries)
-    assert sg.make_ranking_scorer("ndcng")(model, frame, y) == expected
+    model = make_pipeline(keeping, sg.QueryRanker(Ridge(), qid="query_id")).fit(PAGES, y)
+    expected = sg.NDCNG()(y, model.predict(PAGES), qid=queries)
+    assert sg.make_ranking_scorer("ndcng")(model, PAGES, y) == expected

@@ -40,17 +40,11 @@ LAMBDARANK = LGBMRanker(
 )
 
 
-def by_query():
-    """The toy rows sorted by query."""
-    order = np.argsort(qid, kind="stable")
-    return X[order], y[order], qid[order]
-
-
 # Fit and predict ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("kind", "estimator", "qid"),
+    ("kind", "estimator", "column"),
     [
         *((kind, LAMBDARANK, 1) for kind in TABLES),
         *((kind, Ridge(), -3) for kind in TABLES),
@@ -58,10 +52,9 @@ def by_query():
     ],
     ids=lambda value: None if isinstance(value, (str, int)) else type(value).__name__,
 )
-def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, qid):
-    X, y, queries = toy_data()
+def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, column):
     make = TABLES[kind]
-    ranker = sg.QueryRanker(estimator, qid=qid).fit(make(X), y)
+    ranker = sg.QueryRanker(estimator, qid=column).fit(make(X), y)
     assert ranker.n_features_in_ == 3
     with_it = ranker.predict(make(X))
     without = make(X[:, FEATURES])
@@ -74,9 +67,9 @@ def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, qi
         assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]
         assert ranker.score(moved, y) == ranker.score(make(X), y)
     np.testing.assert_allclose(ranker.predict(without), with_it, rtol=1e-10)
-    same = sg.QueryRanker(estimator).fit(without, y, qid=queries)
+    same = sg.QueryRanker(estimator).fit(without, y, qid=qid)
     np.testing.assert_allclose(same.predict(without), with_it, rtol=1e-10)
-    assert ranker.score(make(X), y) == pytest.approx(same.score(without, y, qid=queries))
+    assert ranker.score(make(X), y) == pytest.approx(same.score(without, y, qid=qid))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +82,6 @@ def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, qi
     ],
 )
 def test_dropped_columns_are_removed_and_optional_in_predict(kind, drop):
-    X, y, queries = toy_data()
     make, kept = TABLES[kind], [0, 2] if np.size(drop) == 1 else [2]
     ranker = sg.QueryRanker(Ridge(), qid=1, drop=drop).fit(make(X), y)
     expected = Ridge().fit(X[:, kept], y).predict(X[:, kept])
@@ -98,11 +90,10 @@ def test_dropped_columns_are_removed_and_optional_in_predict(kind, drop):
     )
     for table in (make(X), without):
         np.testing.assert_allclose(ranker.predict(table), expected, rtol=1e-10)
-    assert ranker.score(make(X), y) == sg.NDCNG(k=10)(y, ranker.predict(without), qid=queries)
-    if kind in FRAMES:  # some of the columns
-        table = select(make(X), ["links", "words", "age"][: len(kept) + 1])
-        if len(kept) == 1:
-            np.testing.assert_allclose(ranker.predict(table), expected, rtol=1e-10)
+    assert ranker.score(make(X), y) == sg.NDCNG(k=10)(y, ranker.predict(without), qid=qid)
+    if kind in FRAMES and len(kept) == 1:  # some of the columns
+        table = select(make(X), ["links", "words"])
+        np.testing.assert_allclose(ranker.predict(table), expected, rtol=1e-10)
 
 
 def test_a_series_of_queries_is_looked_up_by_index():
@@ -132,11 +123,12 @@ def test_a_regressor_is_fitted_on_the_rows_in_their_order(estimator):
 
 
 def test_group_sizes_take_the_place_of_qid():
-    X, y, qid = by_query()
-    ranker = sg.QueryRanker(LAMBDARANK).fit(X, y, group=[10] * 24)
-    expected = sg.QueryRanker(LAMBDARANK).fit(X, y, qid=qid)
-    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
-    assert ranker.score(X, y, group=[10] * 24) == ranker.score(X, y, qid=qid)
+    order = np.argsort(qid, kind="stable")
+    rows, grades, group = X[order], y[order], [10] * 24
+    ranker = sg.QueryRanker(LAMBDARANK).fit(rows, grades, group=group)
+    expected = sg.QueryRanker(LAMBDARANK).fit(rows, grades, qid=qid[order])
+    np.testing.assert_array_equal(ranker.predict(rows), expected.predict(rows))
+    assert ranker.score(rows, grades, group=group) == ranker.score(rows, grades, qid=qid[order])
 
 
 ALIASES = ("objective_type", "app", "application", "loss")
@@ -202,23 +194,23 @@ def test_the_score_method_computes_the_measure():
     ],
 )
 def test_feature_selectors_receive_one_importance_per_column_or_an_error(estimator, name):
-    _, y, qid = toy_data()
-    X = np.column_stack([qid, y, np.random.default_rng(0).normal(size=(len(y), 2))])  # 1 is best
+    noise = np.random.default_rng(0).normal(size=(len(y), 2))
+    table = np.column_stack([qid, y, noise])  # column 1 is best
     with sklearn.config_context(enable_metadata_routing=True):
-        selector = RFE(sg.QueryRanker(estimator), n_features_to_select=1).fit(X[:, 1:], y, qid=qid)
+        selector = RFE(sg.QueryRanker(estimator), n_features_to_select=1).fit(
+            table[:, 1:], y, qid=qid
+        )
     assert selector.support_.tolist() == [True, False, False]
-    index = pd.Series(qid)
-    for kept, removed in (({"qid": index}, {"qid": 0}), ({"qid": index}, {"drop": [0]})):
-        frame = pd.DataFrame(X)
-        ranker = sg.QueryRanker(estimator, **kept).fit(frame, y)
-        assert getattr(ranker, name).shape == (4,)
+    frame, kept = pd.DataFrame(table), {"qid": pd.Series(qid)}
+    assert getattr(sg.QueryRanker(estimator, **kept).fit(frame, y), name).shape == (4,)
+    for removed in ({"qid": 0}, {"drop": [0]}):
         ranker = sg.QueryRanker(estimator, **kept | removed).fit(frame, y)
         message = rf"Use estimator_\.{name} or, for feature selectors, pass the queries"
         with pytest.raises(AttributeError, match=message):
             getattr(ranker, name)
         assert getattr(ranker.estimator_, name).shape == (3,)
     with pytest.raises(ValueError, match="should have `coef_` or `feature_importances_`"):
-        RFE(sg.QueryRanker(estimator, qid=0), n_features_to_select=1).fit(X, y)
+        RFE(sg.QueryRanker(estimator, qid=0), n_features_to_select=1).fit(table, y)
 
 
 # As an estimator ---------------------------------------------------------------------------------

@@ -51,7 +51,8 @@ ESTIMATORS = ONE_EACH | {
     "XGBRegressor": REGRESSORS["XGBoost"],
     "CatBoostRegressor": REGRESSORS["CatBoost"],
 }
-FEATURES = [0, 2, 3]
+TOY = toy_data()
+X, y, qid = TOY[0][:, [0, 2, 3]].copy(), *TOY[1:]
 
 
 def tolerance(name):
@@ -92,39 +93,33 @@ def fitted_by_library(estimator, X, y, qid, sample_weight=None):
     return model.fit(X[order], y[order], **arguments)
 
 
-def toy():
-    X, y, qid = toy_data()
-    return X[:, FEATURES].copy(), y, qid
-
-
 # Groups and weights ------------------------------------------------------------------------------
 
 
 @params_of(RANKERS)
 def test_rows_in_any_order_give_the_model_of_sorted_rows_with_query_weights(name):
     some = np.random.default_rng(0).random(240) < 0.7  # queries differ in size
-    X, y, qid = (whole[some] for whole in toy())
+    rows, grades, queries = X[some], y[some], qid[some]
     before = str(RANKERS[name].get_params())
-    unweighted = fitted_by_library(RANKERS[name], X, y, qid).predict(X)
-    ranker = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid)
-    np.testing.assert_allclose(ranker.predict(X), unweighted, rtol=0, atol=tolerance(name))
+    unweighted = fitted_by_library(RANKERS[name], rows, grades, queries).predict(rows)
+    ranker = sg.QueryRanker(RANKERS[name]).fit(rows, grades, qid=queries)
+    np.testing.assert_allclose(ranker.predict(rows), unweighted, rtol=0, atol=tolerance(name))
     assert np.ptp(unweighted) > 0.01
 
-    weights = np.random.default_rng(1).uniform(0.1, 3, 25)[qid]
+    weights = np.random.default_rng(1).uniform(0.1, 3, 25)[queries]
     if name != "LightGBM":  # the other libraries have no weights within a query
-        weights = weights * np.random.default_rng(2).uniform(0.5, 1.5, len(y))
-    expected = fitted_by_library(RANKERS[name], X, y, qid, weights).predict(X)
-    ranker = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid, sample_weight=weights)
-    np.testing.assert_allclose(ranker.predict(X), expected, rtol=0, atol=tolerance(name))
+        weights = weights * np.random.default_rng(2).uniform(0.5, 1.5, len(grades))
+    expected = fitted_by_library(RANKERS[name], rows, grades, queries, weights).predict(rows)
+    ranker = sg.QueryRanker(RANKERS[name]).fit(rows, grades, qid=queries, sample_weight=weights)
+    np.testing.assert_allclose(ranker.predict(rows), expected, rtol=0, atol=tolerance(name))
     assert np.abs(expected - unweighted).max() > 1e-3
     assert str(RANKERS[name].get_params()) == before
     with pytest.raises(Exception, match=r"(?i)fit"):  # the estimator itself is not fitted
-        RANKERS[name].predict(X)
+        RANKERS[name].predict(rows)
 
 
 @params_of(REGRESSORS)
 def test_regressors_are_fitted_on_unchanged_rows_and_weights(name):
-    X, y, qid = toy()
     weights = np.random.default_rng(1).uniform(0.1, 3, len(y))
     ranker = sg.QueryRanker(REGRESSORS[name])
     ranker.fit(X, y / 8, qid=qid, sample_weight=weights.tolist())
@@ -138,26 +133,24 @@ def test_regressors_are_fitted_on_unchanged_rows_and_weights(name):
 @cache
 def predictions(name, is_sparse):
     """Predictions of an estimator for the toy rows in an array or a sparse matrix."""
-    X, y, qid = toy()
     if name not in ("XGBoost", "XGBRegressor") or not is_sparse:
         return sg.QueryRanker(ESTIMATORS[name]).fit(X, y, qid=qid).predict(X)
     # XGBoost treats values that a sparse matrix does not store as missing, not as 0.
-    X = TABLES["csr"](X)
+    rows = TABLES["csr"](X)
     if name == "XGBoost":
-        return fitted_by_library(ESTIMATORS[name], X, y, qid).predict(X)
-    return fresh(ESTIMATORS[name]).fit(X, y).predict(X)
+        return fitted_by_library(ESTIMATORS[name], rows, y, qid).predict(rows)
+    return fresh(ESTIMATORS[name]).fit(rows, y).predict(rows)
 
 
 @pytest.mark.parametrize("kind", TABLES)
 @params_of(ESTIMATORS)
 def test_the_query_column_is_read_from_tables_of_any_kind(name, kind):
-    X, y, qid = toy_data()
-    make = TABLES[kind]
+    table = TABLES[kind](TOY[0])
     ranker = sg.QueryRanker(ESTIMATORS[name], qid="query_id" if kind in FRAMES else 1)
-    ranker.fit(make(X), y)
+    ranker.fit(table, y)
     expected = predictions(name, kind in ("csr", "csc", "coo", "csr array"))
-    np.testing.assert_allclose(ranker.predict(make(X)), expected, rtol=0, atol=tolerance(name))
-    assert ranker.score(make(X), y) == pytest.approx(sg.NDCNG(k=10)(y, expected, qid=qid))
+    np.testing.assert_allclose(ranker.predict(table), expected, rtol=0, atol=tolerance(name))
+    assert ranker.score(table, y) == pytest.approx(sg.NDCNG(k=10)(y, expected, qid=qid))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +163,6 @@ def test_the_query_column_is_read_from_tables_of_any_kind(name, kind):
     ids=["XGBoost linear", "XGBoost pairwise", "CatBoost"],
 )
 def test_other_objectives_accept_fractional_grades(estimator):
-    X, y, qid = toy()
     ranker = sg.QueryRanker(estimator).fit(X, y / 8, qid=qid)
     expected = fitted_by_library(estimator, X, y / 8, qid).predict(X)
     np.testing.assert_allclose(ranker.predict(X), expected, rtol=0, atol=1e-6)
@@ -216,11 +208,10 @@ class InModuleMetric(ByGroup):  # skgraded/boosting/ has a file with this name
 
 @pytest.mark.parametrize("estimator", [ByGroup(), ByQid(), ByGroupId(), InModuleMetric()])
 def test_a_ranker_of_an_unknown_library_receives_queries_by_argument_name(estimator):
-    X, y, qid = toy()
-    X += qid[:, None]  # differences between queries must not count
-    ranker = sg.QueryRanker(estimator).fit(X, y, qid=qid)
-    inside = X - np.array([X[qid == query].mean(axis=0) for query in range(1, 25)])[qid - 1]
-    np.testing.assert_allclose(ranker.predict(X), X @ (inside.T @ y), rtol=1e-9)
+    rows = X + qid[:, None]  # differences between queries must not count
+    ranker = sg.QueryRanker(estimator).fit(rows, y, qid=qid)
+    inside = rows - np.array([rows[qid == query].mean(axis=0) for query in range(1, 25)])[qid - 1]
+    np.testing.assert_allclose(ranker.predict(rows), rows @ (inside.T @ y), rtol=1e-9)
 
 
 # As estimators -----------------------------------------------------------------------------------

@@ -41,13 +41,9 @@ ESTIMATORS = {
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
 
 
-def data(n_queries=50):
-    X, y, qid = make_ranking(n_queries, 10, 4, random_state=0)
-    order = np.random.default_rng(0).permutation(len(y))
-    return X[order], y[order], qid[order]
-
-
-X, y, qid = data()
+ranking = make_ranking(50, 10, 4, random_state=0)
+order = np.random.default_rng(0).permutation(len(ranking[1]))
+X, y, qid = [array[order] for array in ranking]
 
 
 def ranker_of(estimator, **settings):
@@ -188,7 +184,7 @@ def test_all_queries_of_a_fold_may_have_weight_0():
 
 
 def test_few_held_out_queries_warn():
-    X, y, qid = data(100)
+    X, y, qid = make_ranking(100, 10, 4, random_state=0)
     ranker = ranker_of(LIGHTGBM, early_stopping=True, validation_fraction=0.49)
     with pytest.warns(UserWarning, match="only 49 of 100 queries.* set early_stopping=5") as record:
         ranker.fit(X, y, qid=qid)

@@ -77,10 +77,8 @@ def test_a_list_of_measures_gives_a_dict_of_floats_from_one_prediction():
     model, X = Scores(), as_column(SCORES)
     scorer = sg.make_ranking_scorer(["rr", sg.Precision(k=1), "ndcng@10"])
     scores = scorer(model, X, GRADES, qid=QID)
-    assert list(scores) == ["RR", "Precision@1", "NDCNG@10"]
-    assert scorer.names == ["RR", "Precision@1", "NDCNG@10"]
-    assert scores["RR"] == EXPECTED_RR
-    assert scores["Precision@1"] == (0 + 1) / 2
+    assert list(scores) == scorer.names == ["RR", "Precision@1", "NDCNG@10"]
+    assert list(scores.values())[:2] == [EXPECTED_RR, (0 + 1) / 2]
     assert all(type(score) is float for score in scores.values())
     assert model.n_calls == 1
     assert sg.make_ranking_scorer(["rr"])(model, X, GRADES, qid=QID) == {"RR": EXPECTED_RR}
@@ -101,42 +99,38 @@ def test_the_keys_of_a_mapping_are_the_names_of_the_scores():
 # Responses ---------------------------------------------------------------------------------------
 
 
-def grades_by_class():
-    X, y, qid = toy_data()
-    return X[:, [0, 2, 3]], np.minimum(y, 3), qid
-
-
 def test_response_method_selects_the_first_method_of_the_estimator():
-    X, y, qid = grades_by_class()
-    model = LogisticRegression().fit(X, y)
-    by_class = sg.make_ranking_scorer(NDCNG, response_method="predict")
-    assert by_class(model, X, y, qid=qid) == NDCNG(y, model.predict(X), qid=qid)
-    several = sg.make_ranking_scorer(NDCNG, response_method=["decision_function", "predict"])
-    regressor = LinearRegression().fit(X, y)
-    assert several(regressor, X, y, qid=qid) == NDCNG(y, regressor.predict(X), qid=qid)
+    X, y, qid = toy_data()
+    X, y = X[:, [0, 2, 3]], np.minimum(y, 3)
+    for model, method in (
+        (LogisticRegression(), "predict"),
+        (LinearRegression(), ["decision_function", "predict"]),
+    ):
+        scorer = sg.make_ranking_scorer(NDCNG, response_method=method)
+        expected = NDCNG(y, model.fit(X, y).predict(X), qid=qid)
+        assert scorer(model, X, y, qid=qid) == expected
 
 
 # As an object ------------------------------------------------------------------------------------
 
 
-def scorers():
-    return {
-        "make_ranking_scorer('NDCNG@10')": sg.make_ranking_scorer("ndcng@10"),
-        "make_ranking_scorer(['NDCNG@10', 'MuAP'], qid='query_id')": sg.make_ranking_scorer(
-            ["ndcng@10", "mu_map"], qid="query_id"
-        ),
-        "make_ranking_scorer(['a', 'b'], qid=1)": sg.make_ranking_scorer(
-            {"a": "rr", "b": "ndcng@10"}, qid=1
-        ),
-        "make_ranking_scorer('RR', qid=<Series>)": (
-            sg.make_ranking_scorer("rr", qid=pd.Series(QID), response_method="predict")
-        ),
-    }
+SCORERS = {
+    "make_ranking_scorer('NDCNG@10')": sg.make_ranking_scorer("ndcng@10"),
+    "make_ranking_scorer(['NDCNG@10', 'MuAP'], qid='query_id')": sg.make_ranking_scorer(
+        ["ndcng@10", "mu_map"], qid="query_id"
+    ),
+    "make_ranking_scorer(['a', 'b'], qid=1)": sg.make_ranking_scorer(
+        {"a": "rr", "b": "ndcng@10"}, qid=1
+    ),
+    "make_ranking_scorer('RR', qid=<Series>)": sg.make_ranking_scorer(
+        "rr", qid=pd.Series(QID), response_method="predict"
+    ),
+}
 
 
 def test_clones_and_pickles_have_the_same_repr_and_scores():
     X = pd.DataFrame({"score": SCORES, "query_id": QID})
-    for text, scorer in scorers().items():
+    for text, scorer in SCORERS.items():
         metadata = {} if "qid" in text else {"qid": QID}
         for same in (clone(scorer, safe=False), pickle.loads(pickle.dumps(scorer))):
             assert repr(same) == repr(scorer) == text

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:User
 
 NDCNG = sg.NDCNG(k=10)
 SCORER = sg.make_ranking_scorer(NDCNG)  # made while routing is disabled
-FEATURES = [0, 2, 3]
 X, y, qid = toy_data()
+FEATURES = X[:, [0, 2, 3]]
 BOOSTER = LGBMRanker(
     n_estimators=6,
     min_child_samples=3,
@@ -32,25 +32,16 @@ BOOSTER = LGBMRanker(
 )
 
 
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
+def by_query():
+    return GroupKFold(3).set_split_request(groups="qid")
 
 
-def by_query(n_splits=3):
-    return GroupKFold(n_splits).set_split_request(groups="qid")
-
-
-def toy_scores(measure=NDCNG):
+def toy_scores(weights):
     """Compute the scores of a regressor on three folds in a loop."""
-    X, y, qid = toy_data()
-    X = X[:, FEATURES]
-    scores = []
     for train, test in GroupKFold(3).split(X, groups=qid):
-        model = Ridge().fit(X[train], y[train])
-        scores.append(measure(y[test], model.predict(X[test]), qid=qid[test]))
-    return np.array(scores)
+        model = Ridge().fit(FEATURES[train], y[train], sample_weight=weights[train])
+        scores = model.predict(FEATURES[test])
+        yield NDCNG(y[test], scores, qid=qid[test], sample_weight=weights[test])
 
 
 # Names of scores ---------------------------------------------------------------------------------
@@ -92,36 +83,31 @@ def test_routing_and_a_query_column_give_the_same_scores_for_any_table(kind):
         cv=GroupKFold(3),
         scoring=sg.make_ranking_scorer(NDCNG, qid=column),
     )
-    np.testing.assert_allclose(by_column, toy_scores(), atol=1e-12)
+    expected = list(toy_scores(np.ones(len(y))))
+    np.testing.assert_allclose(by_column, expected, atol=1e-12)
     with sklearn.config_context(enable_metadata_routing=True):
         for scoring in SCORER, None:  # None calls the score method of the ranker
             by_routing = cross_val_score(
                 sg.QueryRanker(Ridge()),
-                TABLES[kind](X[:, FEATURES]),
+                TABLES[kind](FEATURES),
                 y,
                 params={"qid": qid},
                 cv=by_query(),
                 scoring=scoring,
             )
-            np.testing.assert_allclose(by_routing, toy_scores(), atol=1e-12)
+            np.testing.assert_allclose(by_routing, expected, atol=1e-12)
 
 
-def test_weights_reach_fit_and_score_if_both_request_them(routing):
-    X, y, qid = toy_data()
-    X = X[:, FEATURES]
+def test_weights_reach_fit_and_score_if_both_request_them():
     weights = np.random.default_rng(0).uniform(0.1, 3, len(y))
-    ranker = sg.QueryRanker(Ridge()).set_fit_request(sample_weight=True)
-    settings = {"params": {"qid": qid, "sample_weight": weights}, "cv": by_query()}
-    scorer = sg.make_ranking_scorer(NDCNG).set_score_request(sample_weight=True)
-    scores = cross_val_score(ranker, X, y, scoring=scorer, **settings)
-    for (train, test), score in zip(GroupKFold(3).split(X, groups=qid), scores, strict=True):
-        model = Ridge().fit(X[train], y[train], sample_weight=weights[train])
-        expected = NDCNG(
-            y[test], model.predict(X[test]), qid=qid[test], sample_weight=weights[test]
-        )
-        assert score == pytest.approx(expected, abs=1e-12)
-    with pytest.raises(ValueError, match=r"make_ranking_scorer\('NDCNG@10'\).score"):
-        cross_val_score(ranker, X, y, scoring=SCORER, **settings)
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker = sg.QueryRanker(Ridge()).set_fit_request(sample_weight=True)
+        settings = {"params": {"qid": qid, "sample_weight": weights}, "cv": by_query()}
+        scorer = sg.make_ranking_scorer(NDCNG).set_score_request(sample_weight=True)
+        scores = cross_val_score(ranker, FEATURES, y, scoring=scorer, **settings)
+        with pytest.raises(ValueError, match=r"make_ranking_scorer\('NDCNG@10'\).score"):
+            cross_val_score(ranker, FEATURES, y, scoring=SCORER, **settings)
+    np.testing.assert_allclose(scores, list(toy_scores(weights)), rtol=0, atol=1e-12)
 
 
 # Boosters in a pipeline --------------------------------------------------------------------------
@@ -142,7 +128,7 @@ def scores_in_a_loop(X, y, qid, rate):
 
 @pytest.mark.parametrize("source", ["routing", "column", "index"])
 def test_a_search_over_a_pipeline_of_a_booster_gives_the_scores_of_a_loop(source):
-    frame = pd.DataFrame(X[:, FEATURES], np.arange(len(y)) + 1000, list("abc"))
+    frame = pd.DataFrame(FEATURES, np.arange(len(y)) + 1000, list("abc"))
     column, cv, metadata = None, list(GroupKFold(2).split(X, groups=qid)), {}
     scaler = StandardScaler().set_output(transform="pandas")
     if source == "routing":
@@ -166,5 +152,5 @@ def test_a_search_over_a_pipeline_of_a_booster_gives_the_scores_of_a_loop(source
         ).fit(frame, y, **metadata)
     for candidate, rate in enumerate((0.03, 0.3)):
         scores = [search.cv_results_[f"split{fold}_test_score"][candidate] for fold in range(2)]
-        expected = scores_in_a_loop(X[:, FEATURES], y, qid, rate)
+        expected = scores_in_a_loop(FEATURES, y, qid, rate)
         np.testing.assert_allclose(scores, expected, rtol=1e-9)

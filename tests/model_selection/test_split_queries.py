@@ -30,6 +30,8 @@ PARTIAL = re.compile(
 )
 SCORER = sg.make_ranking_scorer("ndcng@10")
 X, y, qid = toy_data()
+LABELS = [f"document {i}" for i in range(len(y))]
+FRAME, QUERIES = pd.DataFrame(X[:, [0, 2, 3]], LABELS, list("abc")), pd.Series(qid, LABELS)
 
 
 def caught(work):
@@ -82,17 +84,19 @@ def test_the_warning_names_a_query_and_a_splitter_at_the_line_of_the_caller():
 
 
 def test_scoring_exactly_the_fitted_rows_does_not_warn():
-    X, y, qid = toy_data()
-    X, y = np.round(X), y.astype(float)
-    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
-    order = np.random.default_rng(0).permutation(len(X))
-    ranker.score(X[order], y[order], qid=qid[order])
-    assert (X == 0).any() and (y == 0).any()
-    ranker.score(np.where(X == 0, -0.0, X), np.where(y == 0, -0.0, y), qid=qid)
-    other = y.copy()
-    other[5] += 1
+    table, grades = np.round(X), y.astype(float)
+    ranker = sg.QueryRanker(Ridge()).fit(table, grades, qid=qid)
+    order = np.random.default_rng(0).permutation(len(table))
+    ranker.score(table[order], grades[order], qid=qid[order])
+    assert (table == 0).any() and (grades == 0).any()
+    ranker.score(np.where(table == 0, -0.0, table), np.where(grades == 0, -0.0, grades), qid=qid)
+    other = grades + (np.arange(len(grades)) == 5)
     some = qid <= 12
-    for rows in ((X[1:], y[1:], qid[1:]), (X, other, qid), (X[some], y[some], qid[some])):
+    for rows in (
+        (table[1:], grades[1:], qid[1:]),
+        (table, other, qid),
+        (table[some], grades[some], qid[some]),
+    ):
         with pytest.warns(sg.TornQueryWarning):
             ranker.score(*rows[:2], qid=rows[2])
 
@@ -113,13 +117,6 @@ def test_rankers_in_pipelines_and_searches_are_recognized():
 # Incomplete queries in X, known from a Series ----------------------------------------------------
 
 
-@pytest.fixture
-def rows():
-    """A frame of three features, its grades, and its queries by row label."""
-    labels = [f"document {i}" for i in range(len(y))]
-    return pd.DataFrame(X[:, [0, 2, 3]], labels, list("abc")), y, pd.Series(qid, labels)
-
-
 def counts(issued, verb):
     """Return (incomplete queries, queries, missing rows) of each warning about a fit or a score."""
     result = [PARTIAL.search(str(warning.message)) for warning in issued]
@@ -135,28 +132,27 @@ def counts_by_hand(qid, part):
 
 
 @pytest.mark.parametrize("cv", [KFold(3), ShuffleSplit(3, random_state=0)], ids=str)
-def test_splits_of_rows_warn_about_incomplete_queries(rows, cv):
-    X, y, qid = rows
-    scorer = sg.make_ranking_scorer("ndcng@10", qid=qid)
-    _, issued = caught(lambda: cross_val_score(sg.QueryRanker(Ridge(), qid=qid), X, y, cv=cv))
-    splits = list(cv.split(X))
-    assert counts(issued, "fit") == [counts_by_hand(qid.to_numpy(), train) for train, _ in splits]
+def test_splits_of_rows_warn_about_incomplete_queries(cv):
+    scorer = sg.make_ranking_scorer("ndcng@10", qid=QUERIES)
+    ranker = sg.QueryRanker(Ridge(), qid=QUERIES)
+    _, issued = caught(lambda: cross_val_score(ranker, FRAME, y, cv=cv))
+    splits = list(cv.split(FRAME))
+    assert counts(issued, "fit") == [counts_by_hand(qid, train) for train, _ in splits]
     # The warning about the score has the more serious reason.
     assert len(issued) == 2 * len(splits)
     shared = "among those that the ranker was fitted on"
     assert sum(shared in str(warning.message) for warning in issued) == 3
     # A regressor does not store the queries that it was fitted on.
-    _, issued = caught(lambda: cross_val_score(Ridge(), X, y, cv=cv, scoring=scorer))
-    assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), test) for _, test in splits]
+    _, issued = caught(lambda: cross_val_score(Ridge(), FRAME, y, cv=cv, scoring=scorer))
+    assert counts(issued, "score") == [counts_by_hand(qid, test) for _, test in splits]
 
 
-def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
-    X, y, qid = rows
-    some = (qid <= 12).to_numpy(copy=True)
-    ranker = sg.QueryRanker(Ridge(), qid=qid).fit(X[some], y[some])
-    ranker.score(X[~some], y[~some])
+def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count():
+    some = qid <= 12
+    ranker = sg.QueryRanker(Ridge(), qid=QUERIES).fit(FRAME[some], y[some])
+    ranker.score(FRAME[~some], y[~some])
     some[np.flatnonzero(qid == 7)[3]] = False
-    _, issued = caught(lambda: ranker.fit(X[some], y[some]))
+    _, issued = caught(lambda: ranker.fit(FRAME[some], y[some]))
     assert counts(issued, "fit") == [(1, 12, 1)]
     assert "such as 7, are" in str(issued[0].message)
 

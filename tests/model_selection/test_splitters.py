@@ -26,6 +26,7 @@ import skgraded as sg
 from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit
 
 NDCNG = sg.make_ranking_scorer("ndcng@10")
+X, y, qid = toy_data()
 
 
 def frame_of(ids, days=None, make=pd.DataFrame):
@@ -39,15 +40,13 @@ def rows_of(splits):
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_folds_equal_the_folds_of_group_k_fold(make):
-    _, _, qid = toy_data()
-    X = make(np.column_stack([np.ones(len(qid)), qid]))
+    table = make(np.column_stack([np.ones(len(qid)), qid]))
     expected = rows_of(GroupKFold(3).split(qid, groups=qid))
     for source in ("query_id", 1, -1):
-        assert rows_of(QueryKFold(3, qid=source).split(X)) == expected
+        assert rows_of(QueryKFold(3, qid=source).split(table)) == expected
 
 
 def test_folds_of_groups_equal_the_folds_of_group_k_fold():
-    X, y, qid = toy_data()
     expected, by_groups = GroupKFold(3), sg.QueryKFold(3)
     assert rows_of(by_groups.split(X, y, qid)) == rows_of(expected.split(X, y, qid))
     by_column = sg.QueryKFold(3, qid=1)  # reads the column, and not the groups
@@ -67,10 +66,8 @@ def test_folds_of_groups_equal_the_folds_of_group_k_fold():
 
 
 def test_shuffled_folds_keep_queries_whole_and_depend_on_the_seed():
-    _, _, qid = toy_data()
-    X = frame_of(qid)
     splits = [
-        rows_of(QueryKFold(4, qid="query", shuffle=True, random_state=seed).split(X))
+        rows_of(QueryKFold(4, "query", shuffle=True, random_state=seed).split(frame_of(qid)))
         for seed in (0, 0, 1)
     ]
     assert splits[0] == splits[1] != splits[2]
@@ -190,18 +187,17 @@ def test_splitters_have_the_interface_of_scikit_learn():
 
 @pytest.fixture(params=[int, str], ids=["numbers", "text"])
 def sessions(request):
-    """Return features, grades, query ids, and a frame of features with a column of these ids."""
-    X, y, qid = toy_data()
+    """Return features, query ids, and a frame of features with a column of these ids."""
     features = pd.DataFrame(X[:, [0, 2, 3]]).add_prefix("f")
-    qid = np.array([request.param(query) for query in qid])
-    return features, y, qid, features.assign(session=qid)
+    ids = np.array([request.param(query) for query in qid])
+    return features, ids, features.assign(session=ids)
 
 
 @pytest.mark.parametrize("estimator", [Ridge(), make_pipeline(StandardScaler(), Ridge())])
 def test_cross_evaluate_does_not_train_on_the_query_column_of_the_splitter(sessions, estimator):
-    features, y, qid, frame = sessions
-    expected = sg.cross_evaluate(estimator, features, y, qid=qid, cv=GroupKFold(3))
-    for named in ({}, {"qid": "session"}, {"qid": qid}):
+    features, ids, frame = sessions
+    expected = sg.cross_evaluate(estimator, features, y, qid=ids, cv=GroupKFold(3))
+    for named in ({}, {"qid": "session"}, {"qid": ids}):
         result = sg.cross_evaluate(
             estimator, frame, y, cv=QueryKFold(3, "session"), return_estimator=True, **named
         )
@@ -210,27 +206,27 @@ def test_cross_evaluate_does_not_train_on_the_query_column_of_the_splitter(sessi
 
 
 def test_a_racing_search_does_not_train_on_the_query_column_of_the_splitter(sessions):
-    features, y, qid, frame = sessions
+    features, ids, frame = sessions
     pipeline, space = make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [1.0, 1e4]}
 
     def search(cv):
         return sg.model_selection.RacingSearchCV(pipeline, space, cv=cv, random_state=0)
 
-    expected = search(GroupKFold(3)).fit(features, y, qid=qid)
+    expected = search(GroupKFold(3)).fit(features, y, qid=ids)
     result = search(QueryKFold(3, "session")).fit(frame, y)
     assert result.best_estimator_.n_features_in_ == 3
     assert result.best_score_ == pytest.approx(expected.best_score_, rel=1e-12)
     for X in (frame, features):
         assert result.predict(X).tolist() == expected.predict(features).tolist()
-    assert result.score(frame, y) == expected.score(features, y, qid=qid)
-    assert result.score(features, y, qid=qid) == expected.score(features, y, qid=qid)
+    assert result.score(frame, y) == expected.score(features, y, qid=ids)
+    assert result.score(features, y, qid=ids) == expected.score(features, y, qid=ids)
 
 
 def test_a_ranker_does_not_train_on_the_query_column_of_its_early_stopping(sessions):
-    features, y, qid, frame = sessions
+    features, ids, frame = sessions
     booster = HistGradientBoostingRegressor(max_iter=5)
     ranker = sg.QueryRanker(booster, early_stopping=QueryKFold(3, "session"))
-    assert ranker.fit(frame, y, qid=qid).n_features_in_ == 3
+    assert ranker.fit(frame, y, qid=ids).n_features_in_ == 3
     assert ranker.predict(frame).tolist() == ranker.predict(features).tolist()
 
 
@@ -252,12 +248,11 @@ class Counting(TransformerMixin, BaseEstimator):
 
 @pytest.mark.parametrize("routing", [False, True])
 def test_a_scorer_reads_the_query_column_of_the_ranker(routing):
-    X, y, qid = toy_data()
-    X = pd.DataFrame(X).add_prefix("f").assign(session=qid)
+    frame = pd.DataFrame(X).add_prefix("f").assign(session=qid)
     ranker = sg.QueryRanker(Ridge(), qid="session")
     expected = cross_val_score(
         ranker,
-        X,
+        frame,
         y,
         groups=None if routing else qid,
         cv=QueryKFold(3, "session"),
@@ -267,7 +262,7 @@ def test_a_scorer_reads_the_query_column_of_the_ranker(routing):
         for model in (ranker, make_pipeline(Counting(), make_pipeline(Counting(), ranker))):
             scores = cross_val_score(
                 model,
-                X,
+                frame,
                 y,
                 cv=QueryKFold(3, "session"),
                 scoring=NDCNG,
@@ -277,8 +272,8 @@ def test_a_scorer_reads_the_query_column_of_the_ranker(routing):
             assert scores.tolist() == expected.tolist()
         search = GridSearchCV(
             ranker, {"estimator__alpha": [1.0]}, scoring=NDCNG, cv=QueryKFold(3, "session")
-        ).fit(X, y)
+        ).fit(frame, y)
     assert search.best_score_ == expected.mean()
-    refitted = ranker.fit(X, y)
+    refitted = ranker.fit(frame, y)
     with pytest.warns(sg.TornQueryWarning):
-        assert NDCNG(search, X.iloc[:50], y[:50]) == NDCNG(refitted, X.iloc[:50], y[:50])
+        assert NDCNG(search, frame.iloc[:50], y[:50]) == NDCNG(refitted, frame.iloc[:50], y[:50])

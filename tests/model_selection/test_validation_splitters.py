@@ -31,13 +31,11 @@ LAST_DAY = QueryTimeSeriesSplit(4, time="words", qid="query_id")
 LAST_DAY_BY_POSITION = QueryTimeSeriesSplit(4, time=-1, qid=1)
 
 
-def data(n_queries=40):
-    """Two features, the query and the day in shuffled rows; days are 0 to 4, not in query order."""
-    features, y, qid = make_ranking(n_queries, 10, 2, random_state=0)
-    day = (qid * 7) % 5
-    X = np.column_stack([features[:, 0], qid, features[:, 1], day]).astype(float)
-    order = np.random.default_rng(0).permutation(len(y))
-    return X[order], y[order], qid[order], day[order]
+ranking = make_ranking(40, 10, 2, random_state=0)
+order = np.random.default_rng(0).permutation(len(ranking[1]))
+features, y, qid = [array[order] for array in ranking]
+day = (qid * 7) % 5  # days are 0 to 4, not in query order
+X = np.column_stack([features[:, 0], qid, features[:, 1], day]).astype(float)
 
 
 def stopping(splitter, estimator=None, **parameters):
@@ -46,7 +44,7 @@ def stopping(splitter, estimator=None, **parameters):
     return sg.QueryRanker(estimator, **settings | parameters)
 
 
-def with_last_day_as_X_val(table, X, y, day, **parameters):
+def with_last_day_as_X_val(table, **parameters):
     """Fit the same ranker with the rows of the last day passed as X_val, without the day."""
     rest, last = np.flatnonzero(day < 4), np.flatnonzero(day == 4)
     ranker = stopping(True, **{"drop": [3]} | parameters)
@@ -61,10 +59,9 @@ def with_last_day_as_X_val(table, X, y, day, **parameters):
     ],
 )
 def test_the_latest_queries_of_a_frame_decide_when_to_stop(kind, estimator):
-    X, y, _, day = data()
     table = TABLES[kind](X)
     ranker = stopping(LAST_DAY, estimator).fit(table, y)
-    expected = with_last_day_as_X_val(TABLES[kind], X, y, day, estimator=estimator)
+    expected = with_last_day_as_X_val(TABLES[kind], estimator=estimator)
     assert ranker.evals_result_ == expected.evals_result_
     np.testing.assert_array_equal(ranker.predict(table), expected.predict(table))
     assert ranker.feature_names_in_.tolist() == ["age", "links"]  # not the query and the day
@@ -72,16 +69,14 @@ def test_the_latest_queries_of_a_frame_decide_when_to_stop(kind, estimator):
 
 @pytest.mark.parametrize("kind", ["numpy", "list", "csr", "csc", "pandas without names", "polars"])
 def test_the_columns_of_a_splitter_are_given_by_position(kind):
-    X, y, _, day = data()
     ranker = stopping(LAST_DAY_BY_POSITION, qid=1).fit(TABLES[kind](X), y)
-    expected = with_last_day_as_X_val(np.array, X, y, day, qid=1)
+    expected = with_last_day_as_X_val(np.array, qid=1)
     assert ranker.evals_result_ == expected.evals_result_
 
 
 def test_times_are_in_a_series_or_in_a_column_that_a_pipeline_drops():
-    X, y, _, day = data()
     frame = TABLES["pandas"](X)
-    expected = with_last_day_as_X_val(np.array, X, y, day, qid=1)
+    expected = with_last_day_as_X_val(np.array, qid=1)
     times = QueryTimeSeriesSplit(4, time=pd.Series(day, index=frame.index), qid="query_id")
     ranker = stopping(times).fit(frame.drop(columns="words"), y)
     assert ranker.evals_result_ == expected.evals_result_
@@ -93,7 +88,6 @@ def test_times_are_in_a_series_or_in_a_column_that_a_pipeline_drops():
 
 
 def test_only_refit_trains_on_rows_in_the_gap():
-    X, y, _, day = data()
     splitter = QueryTimeSeriesSplit(2, time="words", qid="query_id", gap=1, max_train_size=2)
     days = []
 
@@ -112,7 +106,6 @@ def test_only_refit_trains_on_rows_in_the_gap():
     "splitter", [GroupKFold(4), GroupShuffleSplit(1, test_size=0.25, random_state=0)]
 )
 def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
-    X, y, qid, _ = data()
     weight = np.where(qid % 2, 1.0, 0.5)
     train, test = list(splitter.split(X, y, qid))[-1]
     ranker = stopping(splitter, qid=None).fit(X, y, qid=qid, sample_weight=weight)
@@ -127,6 +120,6 @@ def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
         sample_weight_val=weight[test],
     )
     assert ranker.evals_result_ == expected.evals_result_
-    group = np.bincount(qid)
-    order = np.argsort(qid, kind="stable")
-    assert stopping(splitter, qid=None).fit(X[order], y[order], group=group).n_iter_ > 0
+    rows = np.argsort(qid, kind="stable")
+    by_size = stopping(splitter, qid=None).fit(X[rows], y[rows], group=np.bincount(qid))
+    assert by_size.n_iter_ > 0
