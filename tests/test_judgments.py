@@ -79,12 +79,12 @@ QUERY_IDS = {
     "datetime64": (DAYS, lambda ids: np.array(ids, dtype="datetime64[s]")),
     "timedelta64": ([5, 0, -5, 7], lambda ids: np.array(ids, dtype="timedelta64[D]")),
     "pandas ints": ([7, 3, 0, 9], pd.Series),
-    "pandas Int64": ([2**53, 2**53 + 1, 0, 9], lambda ids: pd.Series(ids, "Int64")),
-    "pandas UInt64": ([2**63, 2**64 - 1, 0, 9], lambda ids: pd.Series(ids, "UInt64")),
-    "pandas Float64": ([0.5, 0.25, 0.0, 9.0], lambda ids: pd.Series(ids, "Float64")),
+    "pandas Int64": ([2**53, 2**53 + 1, 0, 9], lambda ids: pd.Series(ids, dtype="Int64")),
+    "pandas UInt64": ([2**63, 2**64 - 1, 0, 9], lambda ids: pd.Series(ids, dtype="UInt64")),
+    "pandas Float64": ([0.5, 0.25, 0.0, 9.0], lambda ids: pd.Series(ids, dtype="Float64")),
     "pandas texts": (TEXTS, pd.Series),
-    "pandas object": ([1, "1", (1,), 2.5], lambda ids: pd.Series(ids, object)),
-    "pandas category of ints": ([7, 3, 0, 9], lambda ids: pd.Series(ids, "category")),
+    "pandas object": ([1, "1", (1,), 2.5], lambda ids: pd.Series(ids, dtype=object)),
+    "pandas category of ints": ([7, 3, 0, 9], lambda ids: pd.Series(ids, dtype="category")),
     "pandas dates": (DAYS, lambda ids: pd.Series(pd.to_datetime(ids))),
     "pandas dates with a zone": (DAYS, lambda ids: pd.Series(pd.to_datetime(ids, utc=True))),
     "pandas odd index": (
@@ -179,10 +179,10 @@ def test_integer_query_ids_keep_their_type(library):
 # Columns that come with codes, and runs of equal ids ----------------------------------------------
 
 CODED = {
-    "pandas string": lambda ids: pd.Series(ids, "string[python]"),
-    "pandas string of pyarrow": lambda ids: pd.Series(ids, "string[pyarrow]"),
+    "pandas string": lambda ids: pd.Series(ids, dtype="string[python]"),
+    "pandas string of pyarrow": lambda ids: pd.Series(ids, dtype="string[pyarrow]"),
     "pandas index of strings": lambda ids: pd.Index(ids, dtype="string"),
-    "pandas category": lambda ids: pd.Series(ids, "category"),
+    "pandas category": lambda ids: pd.Series(ids, dtype="category"),
     "arrow array": arrow_array,
     "arrow dictionary": lambda ids: arrow_array(ids).dictionary_encode(),
     "arrow chunks": lambda ids: pa.chunked_array([arrow_array(ids)[:2], arrow_array(ids)[2:]]),
@@ -210,7 +210,7 @@ def test_text_columns_are_grouped_like_lists(kind):
 
 def test_unused_categories_are_not_queries():
     dtype = pd.CategoricalDtype(["x", "a", "b", "y"])
-    qid = pd.Series(["b", "a", "b"], dtype)
+    qid = pd.Series(["b", "a", "b"], dtype=dtype)
     judgments = sg.Judgments([1, 2, 3], qid=qid)
     assert judgments.query_ids.tolist() == ["b", "a"] and judgments.sizes.tolist() == [2, 1]
 

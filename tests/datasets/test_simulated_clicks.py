@@ -11,18 +11,14 @@ SCORES = [[3, 2, 1, 1, 2, 3], [1, 2, 3, 3, 2, 1]]
 ATTRACTION = 0.1 + 0.9 * (2.0**Y - 1) / 3
 
 
-def rates(log):
-    frame = pd.DataFrame({name: log[name] for name in ("item", "position", "clicked")})
-    return frame.groupby(["item", "position"])["clicked"].mean()
-
-
 @pytest.mark.parametrize("model", ["position", "trust"])
 def test_click_rates_are_those_of_the_model(model):
     theta = np.array([0.9, 0.6, 0.3])
     log = make_clicks(Y, SCORES, QID, 100_000, model, theta, random_state=0)
     assert log.examination.tolist() == theta.tolist()
-    for (item, position), rate in rates(log).items():
-        g, k = ATTRACTION[item], position
+    rates = pd.Series(log.clicked).groupby([log.item, log.position]).mean()
+    for (item, k), rate in rates.items():
+        g = ATTRACTION[item]
         if model == "trust":
             g = (1 - 0.1 * (k - 1) / 3) * g + 0.3 / k * (1 - g)
         assert rate == pytest.approx(theta[k - 1] * g, abs=0.015)

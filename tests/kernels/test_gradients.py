@@ -26,12 +26,12 @@ MEASURES = [cls(k=k, **setting) for cls, setting in CLASSES for k in (None, 1, 3
 MEASURES += [sg.NDCG(k="mean"), sg.NDCNG(k="mean"), sg.RPrecision(), sg.RPrecision(threshold=2)]
 
 
-def grades_of(rng, n, kind):
-    if kind == "few":
-        return rng.integers(0, 5, n).astype(float)
-    if kind == "many":  # too many levels for one counter per level
-        return np.round(rng.exponential(3, n), 1) * (rng.random(n) < 0.8)
-    return rng.random(n) * 10.0
+GRADES = {
+    "few": lambda rng, n: rng.integers(0, 5, n).astype(float),
+    # too many levels for one counter per level
+    "many": lambda rng, n: np.round(rng.exponential(3, n), 1) * (rng.random(n) < 0.8),
+    "real": lambda rng, n: rng.random(n) * 10.0,
+}
 
 
 def swaps_by_hand(measure, ranked):
@@ -86,12 +86,11 @@ def check_gradients(measure, grades, sizes, spread=1.0, norm=True):
             np.testing.assert_allclose(ours[rows], expected, 1e-6, atol, err_msg=str(measure))
 
 
-@pytest.mark.parametrize("kind", ["few", "many", "real"])
+@pytest.mark.parametrize("kind", GRADES)
 def test_gradients_of_all_measures_push_pairs_by_swap_and_probability(kind):
-    rng = np.random.default_rng(0)
+    rng, sizes = np.random.default_rng(0), [1, 2, 5, 9, 17]
     for measure in MEASURES:
-        sizes = [1, 2, 5, 9, 17]
-        check_gradients(measure, grades_of(rng, sum(sizes), kind), sizes)
+        check_gradients(measure, GRADES[kind](rng, sum(sizes)), sizes)
 
 
 @pytest.mark.parametrize("spread", [0.01, 40.0, 1000.0])  # with 1000, exponentials overflow

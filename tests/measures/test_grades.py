@@ -8,22 +8,10 @@ import skgraded as sg
 GRADES, SCORES = [2, 0, 1, 3], [4, 3, 2, 1]
 
 
-def doubled(values):
-    return 2 * values
-
-
-def reciprocal(values):
-    return 1 / values
-
-
-def above_1(grades):
-    return np.maximum(grades - 1, 0)
-
-
 @pytest.mark.parametrize("measure", [sg.NDCG, sg.GAP])
 def test_a_query_without_gains_is_undefined(measure):
     judgments = sg.Judgments([1, 0, 2, 0, 0, 0], qid=[1, 1, 2, 2, 3, 3])
-    result = measure(gain=above_1, undefined=np.nan)
+    result = measure(gain=lambda grades: np.maximum(grades - 1, 0), undefined=np.nan)
     np.testing.assert_array_equal(result.per_query(judgments, [2, 1] * 3), [np.nan, 1, np.nan])
     assert result.n_undefined(judgments) == 2
     assert measure().n_undefined(judgments) == 1
@@ -31,7 +19,7 @@ def test_a_query_without_gains_is_undefined(measure):
 
 def test_gains_may_decrease_between_queries():
     judgments = sg.Judgments([0, 4, 0, 1], qid=["a", "a", "b", "b"])
-    values = sg.NDCG(gain=doubled).per_query(judgments, [2, 1, 2, 1])
+    values = sg.NDCG(gain=lambda grades: 2 * grades).per_query(judgments, [2, 1, 2, 1])
     np.testing.assert_allclose(values, 1 / np.log2(3))
 
 
@@ -47,7 +35,7 @@ def test_only_the_ratios_of_tiny_grades_count(scale):
 
 
 def test_the_scale_of_discounts_changes_nothing():
-    expected = sg.NDCG(discount=reciprocal)(GRADES, SCORES)
+    expected = sg.NDCG(discount=lambda ranks: 1 / ranks)(GRADES, SCORES)
     assert expected < 1
     for factor in (0.25, 4):
         scaled = sg.NDCG(discount=lambda ranks, factor=factor: factor / ranks)

@@ -5,6 +5,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
+from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
 from scipy.stats import loguniform
@@ -16,6 +17,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from xgboost import XGBRanker
 
 import skgraded as sg
 from skgraded.model_selection import RacingSearchCV
@@ -139,23 +141,17 @@ def test_dropped_candidates_neither_survive_nor_rank_before_others(search):
     np.testing.assert_allclose(splits.mean(axis=1), means)  # folds of 40 queries
 
 
-def boosters():
-    yield "LightGBM", lambda: LIGHTGBM
-    yield (
-        "HistGradientBoosting",
-        lambda: HistGradientBoostingRegressor(max_iter=40, max_leaf_nodes=15, random_state=0),
-    )
-    yield (
-        "XGBoost",
-        lambda: pytest.importorskip("xgboost").XGBRanker(n_estimators=40, max_depth=3, n_jobs=1),
-    )
-    yield (
-        "CatBoost",
-        lambda: pytest.importorskip("catboost").CatBoostRanker(
-            iterations=40, depth=3, thread_count=1, verbose=0, allow_writing_files=False
-        ),
-    )
-    yield "a pipeline", lambda: make_pipeline(StandardScaler(), LIGHTGBM)
+BOOSTERS = {
+    "LightGBM": LIGHTGBM,
+    "HistGradientBoosting": HistGradientBoostingRegressor(
+        max_iter=40, max_leaf_nodes=15, random_state=0
+    ),
+    "XGBoost": XGBRanker(n_estimators=40, max_depth=3, n_jobs=1),
+    "CatBoost": CatBoostRanker(
+        iterations=40, depth=3, thread_count=1, verbose=0, allow_writing_files=False
+    ),
+    "a pipeline": make_pipeline(StandardScaler(), LIGHTGBM),
+}
 
 
 def scores_by_hand(booster, X, y, qid, X_test):
@@ -174,9 +170,8 @@ def scores_by_hand(booster, X, y, qid, X_test):
     return list(model.staged_predict(X_test))
 
 
-@pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in boosters()])
-def test_the_curve_of_every_booster_is_that_of_training_by_hand_on_the_same_folds(make):
-    booster = make()
+@pytest.mark.parametrize("booster", BOOSTERS.values(), ids=BOOSTERS)
+def test_the_curve_of_every_booster_is_that_of_training_by_hand_on_the_same_folds(booster):
     rate = "lgbmranker__learning_rate" if hasattr(booster, "steps") else "learning_rate"
     search = race_rounds({f"estimator__{rate}": [0.1, 0.01]}, booster, n_jobs=2)
     fitted = clone(search).set_params(n_standard_errors=np.inf).fit(X, y, qid=qid)
