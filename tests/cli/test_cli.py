@@ -135,8 +135,6 @@ def test_the_json_of_compare_is_a_comparison_with_an_entry_per_run(capsys, optio
     counts = {"n_queries": 2, "n_defined": {"RR": 2}, "n_undefined": {"RR": 0}}
     entry = {"mean": {"RR": (1 + 1 / 2) / 2}} | counts
     assert json.loads(out)["x"] == entry
-    named = "compare qrels a.run b.run -c --format json --system-names a,kind"
-    assert "has a field 'kind': choose different --system-names" in refused(capsys, named)
 
 
 def test_formats_of_compare(capsys):

@@ -13,34 +13,30 @@ UNJUDGED = "--unjudged-documents irrelevant"
 TWO = "--score-column score --score-column other"
 
 
-@pytest.fixture(scope="module")
-def rows():
-    X, y, qid = sg.datasets.make_ranking(n_queries=40, random_state=0)
-    frame = pd.DataFrame(
-        {
-            "query": qid,
-            "grade": y.astype(float),
-            "score": X[:, 0],
-            "other": X[:, 1],
-            "country": np.where(qid % 2, "de", "fr"),
-            "weight": 1.0 + qid % 3,
-        }
-    )
-    frame.loc[::9, "grade"] = np.nan
-    return frame
+X, y, qid = sg.datasets.make_ranking(n_queries=40, random_state=0)
+ROWS = pd.DataFrame(
+    {
+        "query": qid,
+        "grade": np.where(np.arange(len(y)) % 9, y, np.nan),
+        "score": X[:, 0],
+        "other": X[:, 1],
+        "country": np.where(qid % 2, "de", "fr"),
+        "weight": 1.0 + qid % 3,
+    }
+)
 
 
 @pytest.fixture(autouse=True)
-def logs(files, rows):
-    """Write the rows as two files, in any order, and as a Hive layout."""
+def logs(files):
+    """Write ROWS as two files, in any order, and as a Hive layout."""
     (files / "logs").mkdir()
     for i in range(2):
-        rows[i::2].to_parquet(files / "logs" / f"{i}.parquet")
-    rows.to_parquet(files / "hive", partition_cols=["country"])
+        ROWS[i::2].to_parquet(files / "logs" / f"{i}.parquet")
+    ROWS.to_parquet(files / "hive", partition_cols=["country"])
 
 
 @pytest.mark.parametrize("path", ["logs", "logs/*.parquet", "hive"])
-def test_segments_and_weights_are_those_of_evaluate_batches(capsys, rows, path):
+def test_segments_and_weights_are_those_of_evaluate_batches(capsys, path):
     options = f"evaluate {path} {UNJUDGED} --by country"
     settings = {"by": "country", "unjudged_documents": "irrelevant"}
     if path == "logs":
@@ -48,15 +44,15 @@ def test_segments_and_weights_are_those_of_evaluate_batches(capsys, rows, path):
             f"{options} --weight-column weight",
             settings | {"sample_weight": "weight"},
         )
-    expected = sg.evaluate_batches([rows], "grade", "score", "query", **settings)
+    expected = sg.evaluate_batches([ROWS], "grade", "score", "query", **settings)
     assert summary(capsys, options) == expected
     out = run(capsys, f"compare {path} {TWO} --by country {UNJUDGED}").out
     assert "other" in out and "fr" in out
 
 
-def test_several_columns_of_segments_have_several_columns_in_tables(capsys, rows):
+def test_several_columns_of_segments_have_several_columns_in_tables(capsys):
     settings = {"by": ["country", "query"], "unjudged_documents": "irrelevant"}
-    expected = sg.evaluate_batches([rows], "grade", "score", "query", **settings)
+    expected = sg.evaluate_batches([ROWS], "grade", "score", "query", **settings)
     options = f"evaluate logs {UNJUDGED} --by country --by query"
     assert summary(capsys, options) == expected
     for command in (options, f"{options} --format csv"):
@@ -64,8 +60,8 @@ def test_several_columns_of_segments_have_several_columns_in_tables(capsys, rows
         assert header.replace(",", " ").split()[:3] == ["country", "query", "measure"]
 
 
-def test_the_overall_row_of_csv_has_an_empty_segment(files, capsys, rows):
-    rows.replace({"country": {"de": "nan"}}).to_parquet(files / "logs" / "0.parquet")
+def test_the_overall_row_of_csv_has_an_empty_segment(files, capsys):
+    ROWS.replace({"country": {"de": "nan"}}).to_parquet(files / "logs" / "0.parquet")
     (files / "logs" / "1.parquet").unlink()
     out = run(capsys, f"evaluate logs {UNJUDGED} -m rr --by country --format csv").out
     assert [line.split(",")[0] for line in out.splitlines()] == ["segment", "", "fr", "nan"]
@@ -77,9 +73,9 @@ def test_segments_and_weighted_tables_leave_out_totals(capsys, option):
     assert "Left out: NumRel (total)." in notes and "NumRel" not in out and "AP" in out
 
 
-def test_the_json_of_a_folder_is_a_summary_and_tables_contain_judged_documents(capsys, rows):
+def test_the_json_of_a_folder_is_a_summary_and_tables_contain_judged_documents(capsys):
     expected = sg.evaluate(
-        "grade", "score", qid="query", measures="ap", unjudged_documents="irrelevant", data=rows
+        "grade", "score", qid="query", measures="ap", unjudged_documents="irrelevant", data=ROWS
     )
     command = f"evaluate logs {UNJUDGED} -m ap"
     assert summary(capsys, command).to_json() == sg.Summary.of(expected).to_json()
@@ -107,16 +103,15 @@ def test_the_json_with_intervals_contains_those_of_all_systems_and_segments(caps
     assert sg.Summaries.from_json(json.dumps(entry)) == expected
     for name in expected:
         interval = list(expected[name].confidence_interval()["AP"])
-        assert entry["intervals"][name] == {"AP": interval}
-        assert entry["systems"][name]["intervals"] == {"AP": interval}
+        assert entry["intervals"][name] == entry["systems"][name]["intervals"] == {"AP": interval}
         interval = list(expected.segments["de"][name].confidence_interval()["AP"])
         assert entry["segments"][0]["intervals"][name] == {"AP": interval}
     compared = report(capsys, f"compare logs {UNJUDGED} -m ap {TWO} --intervals")
     assert compared["score"]["intervals"] == entry["intervals"]["score"]
 
 
-def test_summaries_of_two_jobs_can_be_merged(files, capsys, rows):
-    days = {"monday": rows[rows["query"] < 15], "tuesday": rows[rows["query"] >= 15]}
+def test_summaries_of_two_jobs_can_be_merged(files, capsys):
+    days = {"monday": ROWS[ROWS["query"] < 15], "tuesday": ROWS[ROWS["query"] >= 15]}
     for day, part in days.items():
         twice = pd.concat([part, part[:5]]).assign(document=[*range(len(part)), *range(5)])
         (files / day).mkdir()
@@ -126,7 +121,7 @@ def test_summaries_of_two_jobs_can_be_merged(files, capsys, rows):
     merged = sg.Summaries.merge(jobs)
     assert merged.labels == list(days) and merged.n_duplicates == 10
     settings = {"measures": "ap", "unjudged_documents": "irrelevant"}
-    expected = sg.evaluate_batches([rows], "grade", ["score", "other"], "query", **settings)
+    expected = sg.evaluate_batches([ROWS], "grade", ["score", "other"], "query", **settings)
     assert merged == expected and sg.compare(merged) == sg.compare(expected)
     with pytest.raises(ValueError, match="'monday'"):
         sg.Summaries.merge([jobs[0], jobs[0]])

@@ -15,17 +15,14 @@ NOISES = {"old": 0.0, "again": 0.0, "same": 0.05, "bad": 5.0}
 def runs(files):
     """Write runs: "again" equals "old", "same" differs little, and "bad" is much worse."""
     rng = np.random.default_rng(3)
-    lines = {"judged": [], "old": [], "again": [], "same": [], "bad": []}
-    for query in range(40):
-        grades = rng.integers(0, 4, 15)
-        scores = grades + rng.normal(0, 1, 15)
-        for document in range(15):
-            lines["judged"].append(f"q{query} 0 d{document} {grades[document]}\n")
-            for name, noise in NOISES.items():
-                score = scores[document] + noise * rng.normal()
-                lines[name].append(f"q{query} Q0 d{document} 1 {score} {name}\n")
-    for name, text in lines.items():
-        (files / name).write_text("".join(text))
+    grades = rng.integers(0, 4, 600)  # 40 queries with 15 documents each
+    scores = grades + rng.normal(0, 1, 600)
+    judged = [f"q{i // 15} 0 d{i % 15} {grade}\n" for i, grade in enumerate(grades)]
+    (files / "judged").write_text("".join(judged))
+    for name, noise in NOISES.items():
+        noisy = scores + noise * rng.normal(size=600)
+        run = [f"q{i // 15} Q0 d{i % 15} 1 {score} {name}\n" for i, score in enumerate(noisy)]
+        (files / name).write_text("".join(run))
 
 
 @pytest.mark.parametrize(

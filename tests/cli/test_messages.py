@@ -61,6 +61,10 @@ COMMANDS = [  # each with a regex that the message matches
         "a.run has no values for query 'q3', which another run contains, .* use -c to count missing",
     ),
     ("evaluate qrels a.run b.run --format html", "use -c to count"),
+    (
+        "compare qrels a.run b.run -c --format json --system-names a,kind",
+        "has a field 'kind': choose different --system-names",
+    ),
     ("compare qrels b.run", "compare requires at least two runs"),
     ("compare none a.run b.run --baseline c.run", "Did you mean '.*run"),
     ("evaluate qrels b.run -m gm_map", "computes gm_map with --names trec_eval"),

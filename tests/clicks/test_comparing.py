@@ -143,29 +143,17 @@ def test_clicks_do_not_favor_the_ranker_that_produced_the_log():
     assert same.loc[1, COLUMNS[4:8]].tolist() == [0, 0, 0, 1]
 
 
-def identical(n_queries):
-    """Queries whose sessions are all equal: a click at position 2."""
-    n = np.arange(n_queries)
-    columns = {"clicked": [0, 1] * n_queries, "position": [1, 2] * n_queries}
-    qid = np.repeat(n, 2)
-    log = sg.ClickLog(**columns, qid=qid, item=list("xy") * n_queries, session=qid)
-    return log, {"old": [2, 1] * n_queries, "new": [1, 2] * n_queries}
-
-
 def test_equal_resamples_have_the_p_value_of_a_sign_test():
-    log, scores = identical(16)
+    qid = np.repeat(np.arange(16), 2)  # all sessions are equal: a click at position 2
+    log = sg.ClickLog([0, 1] * 16, [1, 2] * 16, qid=qid, item=list("xy") * 16, session=qid)
+    scores = {"old": [2, 1] * 16, "new": [1, 2] * 16}
     row = log.compare(scores, bias=[1, 0.5], n_resamples=10).loc[1]
     gain = 1 / 0.5 * (1 - 1 / np.log2(3))
     expected = [2, 2, 2, gain, gain, gain, 2.0 ** (1 - 16)]
     assert row[COLUMNS[1:8]].tolist() == pytest.approx(expected)
 
 
-def test_without_an_examination_there_is_no_value_and_no_limit():
-    log, scores = identical(16)
-    with pytest.raises(
-        ValueError, match="Row 1 has a click at position 2, whose examination is unk"
-    ):
-        log.compare(scores)  # a single ranker
+def test_a_warning_counts_resamples_without_an_examination():
     # Only one of 20 queries shows a document at both positions.
     qid = np.append(np.repeat(np.arange(20), 2), [0, 0])
     session = np.append(np.repeat(np.arange(20), 2), [20, 20])
@@ -210,6 +198,13 @@ def test_without_an_examination_there_is_no_value_and_no_limit():
                 ({"n_resamples": -1}, ValueError, "n_resamples"),
                 ({"rng": "a"}, TypeError, "rng"),
             ]
+        ),
+        # A single ranker
+        (
+            {},
+            {"bias": "all_pairs"},
+            ValueError,
+            "Row 1 has a click at position 2, whose examination is unk",
         ),
         # Logs that are no lists of results per session
         ({"session": None}, {"bias": "all_pairs"}, ValueError, "compare requires session"),

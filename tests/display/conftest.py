@@ -1,9 +1,7 @@
-"""Fixtures of displays: axes, figures that are closed, and data to rank."""
+"""Fixtures of displays: axes, and figures that are closed."""
 
 import matplotlib
 import pytest
-
-import skgraded as sg
 
 matplotlib.use("Agg")  # no screen is needed
 
@@ -22,8 +20,3 @@ def no_figure_is_left_open():
     before = plt.get_fignums()
     yield
     assert plt.get_fignums() == before
-
-
-@pytest.fixture(scope="module")
-def ranking():
-    return sg.datasets.make_ranking(30, 6, random_state=0)

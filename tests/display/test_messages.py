@@ -4,13 +4,15 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
 from small_reports import systems
 
 import skgraded as sg
 
 THRESHOLD, CUTOFF = sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay
 DIFFERENCE, INTERVAL = sg.QueryDifferenceDisplay, sg.IntervalDisplay
-Y = [1, 0, 2]
+X, Y = np.eye(3), [1, 0, 2]
 
 
 def predictions(cls, y_score=(1, 2, 3), y_true=Y, **settings):
@@ -47,6 +49,21 @@ ROWS = [
         ValueError,
         "^y_score must not contain NaN; got nan for row 1",
     ),
+    *(
+        (
+            lambda cls=cls: predictions(cls, qid=[1, 1, 2], unjudged_documents="ignore"),
+            ValueError,
+            "unjudged_documents must be one of .*'ignore'",
+        )
+        for cls in (THRESHOLD, CUTOFF)
+    ),
+    # estimators
+    (
+        lambda: CUTOFF.from_estimator(Ridge().fit(X, Y), X, Y),
+        ValueError,
+        "requires the query of each row: pass qid or group",
+    ),
+    (lambda: CUTOFF.from_estimator(Ridge(), X, Y, qid=[1, 1, 2]), NotFittedError, "not fitted"),
     # measures and cut-offs
     (
         lambda: predictions(CUTOFF, measures="ndcg@10"),

@@ -438,8 +438,6 @@ def test_a_new_test_is_one_entry(monkeypatch):
     assert "; sign test.</p>" in comparison.to_html()
     (sentence,) = compared(np.zeros(4), d[:4], test="sign").sentences()
     assert sentence.endswith("With 4 queries, no difference is detectable at 80 % power.")
-    with pytest.raises(ValueError, match="test='sign' requires per-query values"):
-        sg.compare(sg.Summaries.of(TABLE), test="sign")
 
 
 # Keeping -----------------------------------------------------------------------------------------

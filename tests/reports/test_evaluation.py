@@ -334,8 +334,6 @@ def test_a_series_is_paired_with_the_query_ids_in_its_index(ids):
         assert ev.undefined["paid"].tolist() == ev.unanswered.tolist() == [False, True, False]
         assert ev.mean()["paid"] == (20 * 2 + 10 * 1 + 30 * 3) / (20 + 10 + 30)
         assert ev.take(of["failed"]).per_query["paid"].tolist() == [1]
-    with pytest.raises(ValueError, match="index of positions lacks the query id"):
-        ev.take(by_query["failed"].iloc[1:])
 
 
 def test_a_series_without_ids_is_in_the_order_of_query_ids():
@@ -379,13 +377,13 @@ def test_differences_pair_queries_by_id():
         weights=[4, 3, 2, 1],
     )
     difference = first.minus(second)
-    assert type(difference) is sg.Evaluation and difference.query_ids.tolist() == list("abcd")
-    np.testing.assert_array_equal(difference.per_query["AP"], [0.25, 0, np.nan, -0.75])
-    np.testing.assert_array_equal(difference.per_query["RR"], [0.8, 0.25, -1, 0.5])
-    assert list(difference.per_query) == ["AP", "RR"]
-    assert difference.undefined["AP"].tolist() == [False, True, False, False]
-    assert difference.undefined["RR"].tolist() == [False, False, False, True]
-    assert difference.weights.tolist() == [1, 2, 3, 4]
+    expected = sg.Evaluation(
+        ["a", "b", "c", "d"],
+        {"AP": [0.25, 0, np.nan, -0.75], "RR": [0.8, 0.25, -1, 0.5]},
+        {"AP": [False, True, False, False], "RR": [False, False, False, True]},
+        weights=[1, 2, 3, 4],
+    )
+    assert_same_report(difference, expected)
     assert difference.mean()["RR"] == pytest.approx((0.8 + 2 * 0.25 - 3 + 4 * 0.5) / 10)
     assert not first.minus(first).per_query["RR"].any()
 
@@ -471,6 +469,3 @@ def test_dates_remain_dates_in_json_even_in_tuples():
     assert_same_report(through_json(dated), dated)
     pairs = replace(dated, query_ids=ids_of([("a", day) for day in days]))
     assert_same_report(through_json(pairs), pairs)
-    unsupported = replace(dated, query_ids=ids_of([date(2026, 1, 2), date(2026, 1, 1)]))
-    with pytest.raises(TypeError, match="Cannot write datetime.date.2026, 1, 2. of type date"):
-        unsupported.to_json()

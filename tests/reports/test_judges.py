@@ -319,27 +319,18 @@ def test_one_query_has_no_intervals():
     assert not boards[["agree", "reversed", "only_truth", "only_judge"]].any(axis=None)
 
 
+# Values of 240 queries: people judged 40 random ones of them, and a biased judge all.
 MEASURES = ("AP", "RR")
-
-
-N, N_ALL = 40, 240
-
-
-def sides():
-    """Evaluations of people for 40 random queries, and of a biased judge for 240 queries."""
-    rng = np.random.default_rng(0)
-    ids = np.array([f"q{i}" for i in range(N_ALL)], dtype=object)
-    drawn = np.sort(rng.choice(N_ALL, N, replace=False))
-    human = {measure: rng.beta(2, 2, N_ALL) for measure in MEASURES}
-    judge = {
-        measure: np.clip(0.5 * values + 0.5 * rng.beta(2, 2, N_ALL) + 0.1, 0, 1)
-        for measure, values in human.items()
+RNG = np.random.default_rng(0)
+DRAWN = np.sort(RNG.choice(240, 40, replace=False))
+TRUTH = {measure: RNG.beta(2, 2, 240) for measure in MEASURES}
+A = evaluation(TRUTH).take(DRAWN)
+J = evaluation(
+    {
+        measure: np.clip(0.5 * values + 0.5 * RNG.beta(2, 2, 240) + 0.1, 0, 1)
+        for measure, values in TRUTH.items()
     }
-    people = {measure: values[drawn] for measure, values in human.items()}
-    return evaluation(people, ids[drawn]), evaluation(judge, ids)
-
-
-A, J = sides()
+)
 
 
 def shuffled(part, seed=1):

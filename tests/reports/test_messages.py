@@ -1,6 +1,7 @@
 """Messages of errors: each names the argument, its value and, where possible, a way out."""
 
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -82,6 +83,12 @@ COMPARE = [
     ),
     ("correction", lambda: compared(correction="sidak"), V, "one of .'holm', .*'sidak'"),
     ("family", lambda: compared(family="query"), V, "family must be .*'all', 'measure'.*'query'"),
+    (
+        "test of sums",
+        lambda: sg.compare(sg.Summaries.of(TWO), test="wilcoxon"),
+        V,
+        "test='wilcoxon' requires per-query values",
+    ),
     ("level", lambda: compared(level=95), V, "level must be .*95"),
     ("resamples", lambda: compared(n_resamples=0), V, "n_resamples must be at least 100"),
     ("half a resample", lambda: compared(n_resamples=9.5), V, "n_resamples must be an integer"),
@@ -240,6 +247,34 @@ EVALUATE = [
         lambda: join_run({"q": {"a": 2}}, {"q": {"a": 1.0}}, unjudged_documents="skip"),
         V,
         "unjudged_documents must be",
+    ),
+    (
+        "a high grade among unjudged documents",
+        lambda: sg.evaluate(
+            [np.nan, 0, np.nan, 3],
+            [4, 3, 2, 1],
+            qid=[0, 0, 1, 1],
+            measures="NERR(max_grade=2)",
+            unjudged_documents="drop",
+        ),
+        V,
+        "max_grade is 2, but y_true contains grade 3 in row 3",
+    ),
+    (
+        "runs of different queries",
+        lambda: sg.evaluate_runs(
+            {"q": {"a": 1}, "p": {"a": 1}},
+            {"x": {"q": {"a": 1}}, "y": {"p": {"a": 1}}},
+            missing="skip",
+        ),
+        V,
+        "no judged queries in common",
+    ),
+    (
+        "a Series of few queries",
+        lambda: ABC.take(pd.Series([True, False], index=[0, 1])),
+        V,
+        "index of positions lacks the query id",
     ),
     ("n", lambda: ABC.worst(0), V, "n must be at least 1; got 0"),
     ("another measure", lambda: ABC.worst(measure="rr"), V, "the evaluated measures AP; got RR"),
@@ -553,6 +588,18 @@ SUMMARIES = [
     ("no Evaluation for a Summary", lambda: sg.Summary.of({}), T, "evaluation must have the type"),
     ("q", lambda: SUMMARY.quantile(2), V, "q must be a finite number ≥ 0 and ≤ 1; got 2"),
     ("measure of a Summary", lambda: SUMMARY.worst(1, "rr"), V, "evaluated measures AP; got RR"),
+    (
+        "worst of a Summary",
+        lambda: sg.Summary.of(evaluation({"AP": np.linspace(0, 1, 21)})).worst(21),
+        V,
+        r"n must be at most 20, .* stores only .*; got 21\.",
+    ),
+    (
+        "a date, which is no JSON",
+        lambda: ap([1, 0, 1], [date(2026, 1, 2), 1, 2]).to_json(),
+        T,
+        "Cannot write datetime.date.2026, 1, 2. of type date",
+    ),
     (
         "an id that is no JSON",
         lambda: ap([1, 0, 1], [frozenset("ab"), 1, 2]).to_json(),

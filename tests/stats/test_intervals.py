@@ -12,12 +12,8 @@ def weighted_mean(values, weights, axis=-1):
     return (values * weights).sum(axis) / weights.sum(axis)
 
 
-def an_evaluation(values, weights=None):
-    return evaluation({"AP": values}, range(len(values)), weights=weights)
-
-
 def interval(values, weights=None, level=0.95, **kwargs):
-    return an_evaluation(values, weights).confidence_interval(level, **kwargs)["AP"]
+    return evaluation({"AP": values}, weights=weights).confidence_interval(level, **kwargs)["AP"]
 
 
 VALUES = {
@@ -101,7 +97,7 @@ def test_a_seed_gives_a_measure_the_same_interval_whatever_the_other_measures():
 
 
 def test_intervals_are_students_by_default():
-    limits = an_evaluation([0.0, 0.5, 1.0]).confidence_interval(0.9)
+    limits = evaluation({"AP": [0.0, 0.5, 1.0]}).confidence_interval(0.9)
     assert limits["AP"] == interval(np.array([0.0, 0.5, 1.0]), level=0.9, method="t")
     assert type(limits["AP"].low) is float
 
@@ -110,6 +106,7 @@ def test_intervals_are_students_by_default():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_interval_of_identical_values_is_their_mean(method, weighted):
     for value, n in itertools.product((0.1, 1 / 3, 0.7, 0.9999999999999999), (2, 3, 7, 50)):
-        ev = an_evaluation(np.full(n, value), 0.1 + np.arange(n) % 3 if weighted else None)
+        weights = 0.1 + np.arange(n) % 3 if weighted else None
+        ev = evaluation({"AP": np.full(n, value)}, weights=weights)
         assert ev.confidence_interval(method=method, rng=0)["AP"] == (value, value)
         assert ev.mean()["AP"] == value
