@@ -174,7 +174,7 @@ def check_scores_of_rows(judgments: Judgments, y_score: ArrayLike) -> np.ndarray
 
 
 def check_labels(judgments: Judgments, by_argument: dict[str, Any]) -> None:
-    """Warn if other arguments have the judgments' row labels in a different order."""
+    """Warn if other arguments have the judgments' row labels, but in a different order."""
     check_row_labels(by_argument, judgments._labels)
 
 

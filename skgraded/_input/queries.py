@@ -59,8 +59,8 @@ def _number_blocks(
 ) -> tuple[Any, ...]:
     """Return the number of rows, the first row of each block of equal ids, and the encoded ids.
 
-    The first rows may be None; in this case, every row is encoded, not only the first of each
-    block.
+    The second element, the first rows, may be None; then every row is encoded, not only the first
+    row of each block.
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:

@@ -146,7 +146,7 @@ class Counts:
     cell: np.ndarray  # cell of each row
     position: np.ndarray  # position of each cell, from 0
     document: np.ndarray  # document of each cell
-    query: np.ndarray | None  # query of each cell, if queries are the units
+    query: np.ndarray | None  # the query of each cell if the units are queries
     pairs: Interventions
     method: str
 

@@ -56,7 +56,7 @@ class Impressions:
     is_counted: bool
     places: np.ndarray  # positions, from 0
     n_positions: int
-    codes: dict[str, np.ndarray]  # codes of the known ids of each row, keyed by column
+    codes: dict[str, np.ndarray]  # integer codes of the ids in each column
     ids: dict[str, np.ndarray]  # distinct ids of each column, in order of first appearance
 
     @classmethod

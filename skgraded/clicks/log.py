@@ -31,7 +31,7 @@ from skgraded.stats.rounding import ROUNDING
 from skgraded.writing import tables
 
 RULES = ("click_skip_above", "last_click_skip_above")
-MOST_LEFT_OUT = 0.05  # maximum share of resamples that may lack an estimate of the examination
+MOST_LEFT_OUT = 0.05  # maximum share of resamples that `compare` may leave out
 
 
 class ClickLog:
@@ -169,7 +169,7 @@ class ClickLog:
         return estimate_bias(self._rows, method, level, n_resamples, rng)
 
     def grades(self, bias: PositionBias | ArrayLike, clip: float | None = None) -> np.ndarray:
-        """Return grades without position bias, that is, clicks divided by the examination.
+        """Return grades without position bias: clicks divided by examination probabilities.
 
         A sum of grade · discount, such as `DCG` with ``gain="linear"``, has the same expectation
         with these grades as with the attractiveness of the documents [1]_. This does not hold for

@@ -113,7 +113,7 @@ def _convert_grades_or_scores(values: Any, side: str, **names: Any) -> np.ndarra
 
 
 def _parse_if_text(value: Any) -> Any:
-    """Return the number in a text, NaN for an empty text, and any other value unchanged."""
+    """Parse a string as a number; return NaN for an empty string, and any other value unchanged."""
     number = parse_cell(value) if isinstance(value, str) else value
     return value if number is None else number
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Form(NamedTuple):
-    """The columns of a file format; columns in `few` have few distinct values and become codes."""
+    """The columns of a file format; columns in `few` have few distinct values, stored as codes."""
 
     kind: str
     columns: tuple[str, ...]
@@ -235,7 +235,7 @@ def read_run_table(
 def find_tag(source: Any) -> str | None:
     """Return the tag in the first lines of a TREC run, or None if there is no single tag.
 
-    The position of an open file, such as standard input, does not change.
+    If `source` is an open file, such as standard input, its position is left unchanged.
     """
     if hasattr(source, "peek"):
         source = io.BytesIO(source.peek())

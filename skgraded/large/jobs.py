@@ -98,7 +98,7 @@ def check_job(
         raise TypeError(f"label must be a str; got {type(job.label).__name__}.")
     if names != [y_score] and not 1 < len(names) == len(set(names)):
         raise ValueError(
-            f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
+            f"y_score must be a column name or a list of at least two distinct names; got {y_score!r}."
         )
     if isinstance(job.by, list):
         check_segment_names(job)

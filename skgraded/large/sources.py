@@ -23,7 +23,7 @@ from skgraded.large.jobs import Job
 CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)
 PARQUET = re.compile(r"\.(parquet|pq)$", re.IGNORECASE)  # only used to find files in folders
 
-Batches = Generator[tuple[str, Any], None, None]  # pairs of a name for error messages and a batch
+Batches = Generator[tuple[str, Any], None, None]  # (name for error messages, batch) pairs
 FolderColumns = dict[str, str | None]  # columns and values in folder names such as country=de
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing value
 

@@ -223,7 +223,7 @@ class EDRC(_Correlation):
         by_rank[2:] = weigh_ranks(self.discount, np.arange(2, len(by_rank), dtype=float))
         weights = by_rank[rank]
         equal_or_unknown = layout.repeat_by_level(layout.sizes - n_known) + counts - 1
-        below = np.cumsum(counts) - counts  # includes documents of earlier queries, subtracted next
+        below = np.cumsum(counts) - counts  # also counts earlier queries, subtracted next
         below -= layout.repeat_by_level(below[layout.level_starts[:-1]])
         n_compared = layout.repeat_by_level(layout.sizes - 1) - below
         total = layout.sum_levels(weights * counts * n_compared)

@@ -195,7 +195,7 @@ def _average_steps(
         sums = np.bincount(places, numbers, minlength=len(thresholds))
         return np.cumsum(sums[:0:-1])[::-1]
 
-    # For the last level of a query, np.roll inserts the value 0 of the next query's first level.
+    # After a query's last level, np.roll yields the value of the next query's first level, which is 0.
     drops = layout.repeat_by_level(weights) * (values - np.roll(values, -1))
     sums = sums_from(at, drops)
     defined = sums_from(take_tops(at, layout), weights)

@@ -267,7 +267,7 @@ class NERR(Scaled, Graded):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        # Tiny probabilities are scaled up to prevent underflow, because only their ratios matter.
+        # Only the ratios of probabilities matter, so tiny ones can be scaled up to prevent underflow.
         tops = take_tops(_compute_stops(layout.levels, self._find_tops(layout)), layout)
         stops = relative_exp2_gains(layout.levels, layout.level_starts)
         stops *= layout.repeat_by_level(np.maximum(tops, 1e-18))
@@ -423,7 +423,7 @@ class Compat(Tied):
         ranks = np.arange(1.0, layout.max_size + 1)
         with np.errstate(under="ignore"):
             discount = np.power(float(self.persistence), ranks - 1) / ranks
-        # Omit the lowest ranks, whose discounts add up to less than 1e-17 of the first discount.
+        # Omit the lowest ranks, whose discounts sum to less than 1e-17 times the first discount.
         depth = len(ranks)
         if 0 < self.persistence:
             negligible = np.log(1e-17 * (1 - self.persistence)) / np.log(self.persistence)

@@ -202,7 +202,7 @@ def count_stated_pairs(
     pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
     agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)
     disagree = np.array([prediction.prefers(w, v) for v, w in pairs], int)
-    one_below = np.full(len(pairs), 2)  # counts the item itself and the other item of its pair
+    one_below = np.full(len(pairs), 2)  # the lower item, and the item itself
     return PairCounts(one_below, one_below, agree, disagree, np.zeros(len(pairs)))
 
 

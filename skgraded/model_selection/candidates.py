@@ -224,7 +224,7 @@ class JointRounds:
                 fit_params = adapter.remove_observers(fit_params)
             try:
                 ended: set[Future[None]] = set()
-                while not ended:  # after catboost is imported, Ctrl-C cannot stop a longer wait
+                while not ended:  # CatBoost prevents Ctrl-C from ending a longer wait
                     ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
             finally:  # other folds stop after their current round, even after an interrupt
                 self._barrier.abort()

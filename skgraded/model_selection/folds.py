@@ -82,7 +82,8 @@ class RankerOnRows:
     def fit(self, rows: np.ndarray, rounds: "CandidateRounds | None" = None) -> Any:
         """Fit a copy of the ranker on the given rows, with the metadata that it requests.
 
-        A QueryRanker with early stopping uses the folds or the number of rounds in `rounds`.
+        If `rounds` is given, a QueryRanker with early stopping trains on the folds in `rounds` or,
+        once these have been trained, on all rows for the best number of rounds.
         """
         with trust_input(), config_context(enable_metadata_routing=True):
             ranker = make_adapter(self.ranker).copy()
@@ -155,7 +156,7 @@ def check_cross_validation(
     cv: Folds,
     response_method: ResponseMethod,
 ) -> RankerOnRows:
-    """Check the arguments of cross-validation, and return the ranker with its judged rows.
+    """Check the arguments for cross-validation; return the ranker together with the judged rows.
 
     If `qid` and `group` are None, the queries are read from the source specified by the `qid` of
     the ranker or, if that is None, of the splitter `cv`. The ranker receives X without the columns

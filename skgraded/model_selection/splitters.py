@@ -222,7 +222,7 @@ def _parse_times(texts: np.ndarray, place: str) -> np.ndarray:
     if times.hasnans:
         row = int(np.argmax(times.isna()))
         raise ValueError(
-            f"Text in {place} must be in ISO 8601, such as '2026-11-28'; got {texts[row]!r} in row "
+            f"Text in {place} must be in ISO 8601 format, such as '2026-11-28'; got {texts[row]!r} in row "
             f"{row} of X. Convert it with pd.to_datetime or, if it contains numbers, with "
             "pd.to_numeric."
         )

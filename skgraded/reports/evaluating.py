@@ -349,7 +349,7 @@ def _split_by_truth(
     filled = judgments if has_negative else replace_unjudged(judgments, "irrelevant")[0]
     for measure in others:
         if not (has_negative and accepts_negative(measure)):
-            find_undefined(measure, filled)  # errors refer to rows of the original input
+            find_undefined(measure, filled)  # raises errors that refer to the input rows
     truth, rows = replace_unjudged(judgments, unjudged_documents)
     kept = scores if rows is None else np.append(scores, -np.inf)[rows]
     parts = [(accepting, judgments, scores), (others, truth, kept)]

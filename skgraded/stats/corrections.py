@@ -12,7 +12,7 @@ from skgraded.stats.rounding import Numbers
 class Correction(NamedTuple):
     """A correction of p-values for multiple testing, and its name in reports."""
 
-    words: str  # name of the correction within a sentence
+    words: str  # name of the correction, as used in sentences
     # maps p-values to corrected p-values, which may exceed 1
     adjusted: Callable[[np.ndarray], np.ndarray]
 

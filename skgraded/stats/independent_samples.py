@@ -16,7 +16,7 @@ class MeanGap(NamedTuple):
     difference: float  # exactly 0 if all values of both samples are equal
     error: float  # standard error; 0 if both samples are constant, nan if a sample has n < 2
     degrees: float  # Welch-Satterthwaite degrees of freedom
-    p_value: float  # two-sided, or nan if a sample has fewer than two values
+    p_value: float  # two-sided p-value; nan if a sample has fewer than two values
 
     @classmethod
     def of(cls, first: Moments, second: Moments) -> Self:

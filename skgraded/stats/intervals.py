@@ -7,7 +7,9 @@ import numpy as np
 from skgraded._input.door import check_whole_number, choice_validator, number_validator
 from skgraded.stats.rounding import ROUNDING, Moments, Numbers, are_equal
 
-Rng: TypeAlias = int | np.random.Generator | None  # sources of random numbers accepted from users
+Rng: TypeAlias = (
+    int | np.random.Generator | None
+)  # what users may pass as a source of random numbers
 
 METHODS = ("bootstrap", "t")
 FEWEST_RESAMPLES = 100  # minimum number of resamples; with fewer, interval limits are imprecise

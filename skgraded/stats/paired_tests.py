@@ -86,7 +86,7 @@ def subtract_baseline(
 ) -> np.ndarray:
     """Return values - baseline_values, with nan where a value is missing or the weight is 0.
 
-    Queries are tied if and only if their difference is 0; see `subtract`.
+    A query counts as a tie if and only if the difference of its two values is 0; see `subtract`.
     """
     if weights is not None:
         values = np.where(weights > 0, values, np.nan)
@@ -121,7 +121,7 @@ class PairedTest(NamedTuple):
     # `cluster` is None or contains the cluster number of each query.
     p: Callable[..., Any]
     # smallest_p(n, n_resamples) returns the lowest possible p-value for n ≥ 1 nonzero differences.
-    # smallest_p also returns whether the number of resamples limits this smallest p-value.
+    # It also returns whether a larger number of resamples would lower this p-value.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
     # The sign of statistic(differences) shows which system the test favors; None means the mean.
     statistic: Callable[[np.ndarray], float] | None

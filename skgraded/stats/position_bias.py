@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 MAX_PAIRED = 500  # maximum number of positions for "all_pairs", which has one parameter per pair
-LIMIT = 15.0  # largest |log θ|; no real log shows more bias
+LIMIT = 15.0  # upper limit of |log θ|; no real click log has a stronger bias
 # Minimum number of units for which each method computes confidence intervals.
 # With fewer units, the coverage of 95 % intervals is below 90 % (`benchmarks/clicks.py`).
 METHODS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}

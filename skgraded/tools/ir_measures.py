@@ -37,7 +37,7 @@ class IrMeasure(registry.Measure):
         super().__init__(**params)
         self.measure = self.measure_class(**params)  # checks the parameters
         self.__name__ = type(self).__name__
-        self._text = str(self.measure)  # cached, because ir_measures hashes each measure often
+        self._text = str(self.measure)  # cached, because ir_measures hashes each measure many times
 
     def __repr__(self) -> str:
         return self._text

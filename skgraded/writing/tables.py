@@ -68,9 +68,10 @@ class Column(NamedTuple):
     """A column of a table."""
 
     heading: str
-    kind: str  # "name", "text" or one of `KINDS`; swapping the systems negates "signed" numbers
+    # "name", "text" or one of `KINDS`; if systems are swapped, "signed" numbers change their sign.
+    kind: str
     narrowest: str = "page"  # the narrowest output in OUTPUTS that includes the column
-    # The column that receives this column's values when a row's systems are swapped, or ""
+    # If the systems of a row are swapped, this column and the column `other` swap their values.
     other: str = ""
 
 

@@ -188,7 +188,7 @@ def verdict(leads: Sequence[Lead], n_segments: int) -> str:
         for i, lead in enumerate(leads)
         if i < n_segments
         or lead.leaders
-        # For the first measure, the same segment has the index i modulo n_segments.
+        # leads[i % n_segments] is the lead of the first measure in the same segment.
         and set(lead.leaders).isdisjoint(leads[i % n_segments].leaders)
     ]
     texts = [_describe_lead(lead) for lead in shown[:MOST_LEADS]]

@@ -191,7 +191,7 @@ BAD = {
     "'other_score' \\(y_score\\) contains NaN in row 3": lambda s: by_batches(
         [FRAME.assign(other_score=FRAME["other_score"].mask(FRAME.index == 3))]
     ),
-    "a list of several distinct names": lambda s: by_batches([FRAME], y_score=["score"]),
+    "a list of at least two distinct names": lambda s: by_batches([FRAME], y_score=["score"]),
     "must be the name of a column; got int": lambda s: by_batches([FRAME], y_score=[1, 2]),
 }
 
