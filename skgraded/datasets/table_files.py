@@ -144,7 +144,7 @@ def read_header(parts: Iterator[tuple[int, bytes]], path: str) -> tuple[int, str
     n_before, line, _, _ = find_data(parts)
     if not line or b"\0" in line or try_parse(bytes.decode, line) is None:
         raise ValueError(
-            f"{path}: line {n_before + 1}: expected a row with column names; the file is empty, "
+            f"{path}: line {n_before + 1}: expected a row of column names, but the file is empty "
             "or neither UTF-8 text nor Parquet."
         )
     return n_before, *split_header(line)

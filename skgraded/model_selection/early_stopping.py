@@ -55,7 +55,7 @@ def fit_stopped(
                 raise ValueError(
                     f"The measure {measure} is undefined for all {judgments.n_queries} validation "
                     "queries, because no query with positive weight has a relevant document. "
-                    "Choose other queries with validation_fraction, random_state or X_val."
+                    "Use validation_fraction, random_state or X_val to choose different queries."
                 )
         state = StoppingState(measures, judgments, ranker.n_iter_no_change)
     model: Any = None

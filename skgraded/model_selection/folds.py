@@ -257,7 +257,7 @@ def warn_of_split_clusters(
         if len(shared):
             example = plain(distinct[shared[0]])
             warn_user(
-                f"Fold {fold} of cv splits {len(shared)} clusters, such as {example!r}: "
+                f"In fold {fold} of cv, {len(shared)} clusters are split, such as {example!r}: "
                 "queries of a cluster are in the training and the test set, so the values are too "
                 "high. Pass an int as cv, or a splitter that keeps clusters whole."
             )
@@ -302,7 +302,7 @@ def split_queries(
         split = np.flatnonzero((n_tested > 0) & ((n_trained > 0) | (n_tested != sizes)))
         if len(split):
             raise ValueError(
-                f"Fold {fold} of {name} splits {len(split)} queries, such as "
+                f"In fold {fold} of {name}, {len(split)} queries are split, such as "
                 f"{plain(ids[split[0]])!r}: only some of their rows are test rows. Use a splitter "
                 "that keeps queries whole, such as QueryKFold or GroupKFold."
             )

@@ -1,4 +1,4 @@
-"""Agreement between judges, and means that combine human and machine judgments."""
+"""Agreement between judges, and estimates that combine human and machine judgments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ class ConfidenceInterval(NamedTuple):
 class MeanEstimate(NamedTuple):
     """A weighted mean with its standard error (nan for a single unit) and the range of the values.
 
-    The units are independent: clusters of values or, without clusters, the n values. Without
+    The independent units are the clusters or, if there are none, the n values. If there are no
     values, the statistics are nan.
     """
 

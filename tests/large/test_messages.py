@@ -206,7 +206,7 @@ FILES = [
         pa.table({"grade": [1, 1], "score": [1, np.nan], "query": ["a", "b"]}),
         r"a\.parquet from row 0, where .* contains NaN in row 1, query 'b'",
     ),
-    ("a.csv", b"", "a.csv: line 1: expected a row with column names; the file is empty"),
+    ("a.csv", b"", "a.csv: line 1: expected a row of column names, but the file is empty"),
     (
         "a.csv.gz",
         gzip.compress(b"grade,score,query\n1,2,a\n")[:-9],

@@ -849,7 +849,7 @@ EARLY_STOPPING = [
         "splitter of rows",
         lambda: split(KFold(4)),
         ValueError,
-        r"of early_stopping splits \d+ queries, such as .*Query",
+        r"of early_stopping, \d+ queries are split, such as .*Query",
     ),
     ("method of a splitter", lambda: split(LATEST.split), TypeError, SPLITTER),
     (
@@ -1078,19 +1078,19 @@ CROSS_EVALUATION = [
         "splitter of rows",
         lambda: evaluate(cv=KFold(5)),
         ValueError,
-        f"Fold 0 of cv splits {N_SPLIT} queries, such as {QID[0]}:.*GroupKFold",
+        f"In fold 0 of cv, {N_SPLIT} queries are split, such as {QID[0]}:.*GroupKFold",
     ),
     (
         "trained and tested",
         lambda: evaluate(cv=[(REST, REST)]),
         ValueError,
-        "Fold 0 of cv splits 16 queries",
+        "In fold 0 of cv, 16 queries are split",
     ),
     (
         "tested in part",
         lambda: evaluate(cv=[(EVAL, REST[1:])]),
         ValueError,
-        "Fold 0 of cv splits 1 queries",
+        "In fold 0 of cv, 1 queries are split",
     ),
     *(
         (

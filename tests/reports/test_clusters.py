@@ -196,7 +196,9 @@ def test_cross_evaluate_keeps_clusters_in_one_fold():
 
 def test_a_splitter_that_splits_clusters_issues_a_warning():
     settings = {"qid": qid, "clusters": qid // 3, "measures": "rr"}
-    with pytest.warns(UserWarning, match=r"Fold 0 of cv splits \d+ clusters, such as") as record:
+    with pytest.warns(
+        UserWarning, match=r"In fold 0 of cv, \d+ clusters are split, such as"
+    ) as record:
         sg.cross_evaluate(Ridge(), X, y, cv=GroupKFold(3), **settings)
     assert [warning.filename for warning in record] == [__file__]
     whole = [(np.flatnonzero(qid >= 30), np.flatnonzero(qid < 30))]
