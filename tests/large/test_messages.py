@@ -41,7 +41,7 @@ V, T = ValueError, TypeError
 BATCHES = [
     (V, "partitioning must be one of", [ONE], {"partitioning": "sorted"}),
     (T, "y_true must be the name of a column; got ndarray", [ONE], {"y_true": np.ones(3)}),
-    (V, "y_score must be a column name or a list of several", [ONE], {"y_score": ["score"]}),
+    (V, "y_score must be a column name or a list of at least two", [ONE], {"y_score": ["score"]}),
     (V, "unjudged_documents must be", [ONE], {"unjudged_documents": "keep"}),
     (V, "nonsense", [ONE], {"measures": "nonsense"}),
     (T, "document must be the name of a column; got int", [ONE], {"document": 1}),
