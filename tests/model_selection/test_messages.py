@@ -991,7 +991,7 @@ SPLITTERS = [
             f"text in {place}",
             lambda time=time: split_days(days_of(time=time), [f"0{i}.10.2026" for i in range(4)]),
             ValueError,
-            f"^Text in {place} must be in ISO 8601, .*; got '00.10.2026' in row 0",
+            f"^Text in {place} must be in ISO 8601 format, .*; got '00.10.2026' in row 0",
         )
         for time, place in (("day", "the column 'day'"), (1, "column 1"))
     ),
