@@ -59,8 +59,8 @@ def _number_blocks(
 ) -> tuple[Any, ...]:
     """Return the number of rows, the first row of each block of equal ids, and the encoded ids.
 
-    The second element, the first rows, may be None; then every row is encoded, not only the first
-    row of each block.
+    If the second element is None, the ids of all rows are encoded; otherwise, only the id of the
+    first row of each block is.
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:
@@ -113,7 +113,7 @@ def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
 
 
 def make_sortable(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the id of each row or, if `<` cannot compare all ids, its rank in sorted order."""
+    """Return each row's id or, if `<` cannot compare all ids, its rank by type and value."""
     order = sort_positions(ids)
     try:
         if ids.dtype.kind != "O" or all(low < high for low, high in pairwise(ids[order])):
@@ -187,7 +187,7 @@ def average_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -
 
 
 def warn_of_row_ids(sizes: np.ndarray) -> None:
-    """Warn if ten or more queries all have a single row, which suggests that qid is a row id."""
+    """Warn if there are at least ten queries and each has a single row: qid may be a row id."""
     if len(sizes) >= 10 and sizes.max() == 1:
         warn_of_input(
             f"Each of the {len(sizes)} queries has only one row. A single row cannot be ranked: "

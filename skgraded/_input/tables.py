@@ -337,7 +337,7 @@ def _show_renaming(column: str, found: Mapping[str, list[Any]], names: Iterable[
 
 
 def suggest_column(name: Any, names: Collection[Any]) -> str:
-    """Suggest a column with the same content but a different name, or else a similar name."""
+    """Suggest a column whose name is a synonym of `name` or, if there is none, similar to it."""
     column = COLUMN_OF.get(normalize_name(str(name)))
     side = "run" if column == "score" else "qrels"
     matches = find_columns(names, side)[column] if column else ()

@@ -1,4 +1,4 @@
-"""Access to values that other libraries do not pass to our code, through their stack frames."""
+"""Functions that find values in the stack frames of libraries that do not pass them to our code."""
 
 import sys
 from collections.abc import Mapping

@@ -61,7 +61,10 @@ class Impressions:
 
     @classmethod
     def read(cls, columns: Mapping[str, Any], names: Mapping[str, str]) -> Self:
-        """Check `columns`, which is keyed by argument; `names` contains the column names."""
+        """Check the columns of a log; the keys of both mappings are the names of the arguments.
+
+        `names` contains the column names for error messages.
+        """
         places = read_positions(columns["position"])
         n, is_counted = len(places), columns["n_impressions"] is not None
         values = column(columns["clicked"], "clicked", n, "position")

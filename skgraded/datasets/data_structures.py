@@ -275,7 +275,7 @@ def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
             numbers, side, name=side, n=n, expected="document", row_name=row_name
         )
     except (TypeError, ValueError):
-        # For example, search engines return nested dicts where ids or numbers are expected.
+        # Ids or numbers may be containers, such as the nested dicts that search engines return.
         for part in chain(documents, numbers):
             if isinstance(part, (Mapping, list, set)):
                 raise _make_form_error(side, part) from None

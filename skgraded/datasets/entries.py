@@ -29,7 +29,7 @@ class Entries:
     names: np.ndarray | None = None  # distinct names in a file of runs
     name_codes: np.ndarray | None = None  # position in `names` of each row's name
     ranks: np.ndarray | None = None  # the rank column of a run, used only by `warn_of_ranks`
-    are_distinct: bool = False  # whether each query is known to contain a document only once
+    are_distinct: bool = False  # whether documents are known to be distinct in each query
 
     def query(self, row: int) -> Any:
         """Return the query of a row for an error message."""

@@ -182,13 +182,13 @@ def parse_floats(words: Sequence[bytes]) -> np.ndarray:
 
 
 def parse_number(word: bytes) -> float | None:
-    """Return a word as a float, or None if it is NaN, not a number, or contains an underscore."""
+    """Return a word as a float, or None if it is not a number, is NaN or contains an underscore."""
     number = try_parse(float, word)
     return None if number is None or number != number or b"_" in word else number
 
 
 def parse_cell(cell: str) -> float | None:
-    """Return the number in a cell: NaN if the cell is empty or "nan", None if not a number."""
+    """Return the number in a cell, NaN if the cell is empty or "nan", and None for other text."""
     number = parse_number(cell.encode(errors="replace"))
     return math.nan if number is None and cell.strip().lower() in ("", "nan") else number
 

@@ -259,7 +259,7 @@ def find_tag(source: Any) -> str | None:
 def choose_run_names(
     paths: Sequence[str], open_source: Callable[[str], Any] = str
 ) -> dict[str, str]:
-    """Map each path to the tag of the run or, without a unique tag, to the stem of the file name.
+    """Map each path to its run's tag or, if there is no unique tag, to the stem of the file name.
 
     If the resulting names are not unique, file names or, if necessary, paths are used instead.
     `open_source` returns a path or an open file.

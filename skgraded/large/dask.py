@@ -50,7 +50,7 @@ def evaluate(
 ) -> Summary | Summaries:
     """Evaluate a Dask DataFrame on the workers that store its partitions.
 
-    `evaluate_batches` describes the parameters in detail.
+    For details of the parameters, see `evaluate_batches`.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ def check_segment_names(job: Job) -> None:
 
 
 def check_for_workers(job: Job) -> None:
-    """Reject measures that cannot be sent to workers or depend on the order of rows."""
+    """Reject measures that depend on the order of rows or that cannot be sent to workers."""
     pickle.dumps(job)  # raises an error if a measure contains a lambda
     for measure in job.measures if job.partitioning != "whole" else ():
         if vars(measure).get("ties") == "ordinal":

@@ -72,7 +72,7 @@ class Measured(NamedTuple):
         return len(self.columns[PLACE])
 
     def take(self, queries: np.ndarray | slice) -> Self:
-        """Return the values of the queries at the given positions."""
+        """Return the values of the queries at the positions `queries`."""
         evaluations = {name: take_queries(part, queries) for name, part in self.evaluations.items()}
         columns = {name: values[queries] for name, values in self.columns.items()}
         return type(self)(evaluations, columns, self.types)
@@ -304,7 +304,7 @@ def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:
 
 
 def _refuse_interrupted(judgments: Judgments, place: str) -> None:
-    """Raise a ValueError that names a query unless the rows of each query are contiguous."""
+    """Raise a ValueError if the rows of a query are not contiguous; the message names the query."""
     if get_layout(judgments).order is not None:
         codes = get_layout(judgments).query_of_row
         n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])

@@ -57,7 +57,7 @@ def evaluate(
 ) -> Summary | Summaries:
     """Evaluate a Spark DataFrame on the executors.
 
-    `evaluate_batches` describes the parameters in detail.
+    For details of the parameters, see `evaluate_batches`.
 
     Parameters
     ----------

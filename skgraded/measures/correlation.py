@@ -124,7 +124,7 @@ class AUC(Relevance):
         relevant = self._relevant(layout)
         irrelevant = ~relevant
         if layout.sum_levels(irrelevant.astype(np.intp)).max() > 1:
-            return None  # irrelevant documents have several grades, so use `_values`
+            return None  # irrelevant documents of a query have different grades, so use `_values`
         n_pairs = count_relevant(layout, relevant) * count_relevant(layout, irrelevant)
         return _plan_ordered_pairs(irrelevant.astype(float), n_pairs, layout)
 

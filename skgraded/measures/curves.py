@@ -160,7 +160,7 @@ def cutoff_curve(
 
 def _compute_average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndarray:
     """Compute AP^t for each level t of each query; the value for grade 0 is set to 0."""
-    # With level codes as grades, threshold i corresponds to the i-th level above 0 in every query.
+    # The grades are level codes, so threshold i is the i-th level above 0 in every query.
     by_code = Judgments(layout.codes, group=layout.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, layout.n_levels.max())]
     per_measure = _score_in_parts(measures, by_code, layout.sort_by_query(scores))
@@ -219,7 +219,10 @@ def _score_in_parts(
 
 
 def check_uncut(measures: Measures, ties: str | None = None) -> list[Ranked]:
-    """Check that the measures accept a cut-off but do not set one; set `ties` if it is given."""
+    """Check that each measure accepts a cut-off but does not set one; return the measures.
+
+    If `ties` is given, it replaces the tie rule of each measure.
+    """
     uncut = []
     for measure in as_measures(measures):
         if not isinstance(measure, Ranked) or measure.k is not None:

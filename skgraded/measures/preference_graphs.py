@@ -192,7 +192,7 @@ class PairCounts(NamedTuple):
     n_below: np.ndarray  # number of items ranked below v in the truth, plus 1 for v itself
     agree: np.ndarray  # number of items ranked above v in both the truth and the prediction
     disagree: np.ndarray  # number of items below v in the prediction but above v in the truth
-    of_prior: np.ndarray  # EP summed over pairs with unknown order; 0 unless prior is callable
+    of_prior: np.ndarray  # sum of EP(v, w) over w with unknown order; 0 unless prior is callable
 
 
 def count_stated_pairs(

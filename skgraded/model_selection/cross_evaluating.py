@@ -147,7 +147,7 @@ def cross_evaluate(
 
 
 def check_error_score(error_score: float | str, progress: bool) -> None:
-    """Raise an error if `error_score` is invalid, or a progress bar is requested without tqdm."""
+    """Raise an error if `error_score` is invalid or if a progress bar is requested without tqdm."""
     check_progress(progress)
     is_number = isinstance(error_score, numbers.Real) and not isinstance(error_score, bool)
     if error_score != "raise" and not (is_number and not np.isinf(error_score)):

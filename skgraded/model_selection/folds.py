@@ -193,7 +193,7 @@ def _assign_columns(
     """
     of_ranker = QuerySource.of_estimator(ranker)
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
-        # A position refers to the output of the pipeline steps, so the position in X is unknown.
+        # qid is a position in the output of the pipeline steps; its position in X is unknown.
         sources = [source for source in sources if source.name != "qid"]
     columns = locate_columns(table, sources, unless_named_by=ranker)
     keys = [column.key for column in columns]

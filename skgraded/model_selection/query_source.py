@@ -92,7 +92,7 @@ class QuerySource:
         The name of the parameter. Times and columns to drop are specified in the same way.
     """
 
-    column: TableColumn | None = None  # the column in the table that a ranker was fitted on
+    column: TableColumn | None = None  # for a fitted ranker: the column in its training table
 
     def __init__(self, source: object, name: str = "qid", is_required: bool = False) -> None:
         self.is_column = is_key(source)
@@ -115,10 +115,10 @@ class QuerySource:
 
     @classmethod
     def of_call(cls, qid: object, group: object, estimator: object, cv: object = None) -> Self:
-        """Return the source of the queries for a call, whose argument `qid` may name a column of X.
+        """Return the source of the queries for a call; its argument `qid` may name a column of X.
 
-        Without `qid` and `group`, the source is taken from the estimator or else from the splitter
-        `cv`.
+        If neither `qid` nor `group` is passed, the source is taken from the estimator or else from
+        the splitter `cv`.
         """
         if qid is not None or group is not None:
             return cls(qid if isinstance(qid, (str, numbers.Integral)) else None)

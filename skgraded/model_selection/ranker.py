@@ -174,7 +174,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     (True, True)
     """
 
-    # Set while a search fits the ranker: the search's folds, or the number of rounds for the refit
+    # While a search fits the ranker: the search's folds or, for the refit, the number of rounds
     _rounds: Any = None
 
     # Group sizes cannot be split along with the rows, so they are not requested.

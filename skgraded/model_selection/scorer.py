@@ -112,7 +112,7 @@ class RankingScorer:
         self._is_single = isinstance(measure, (str, Measure)) and len(self._measures) == 1
         self._response_method = check_response_method(response_method)
         self._request = MetadataRequest(owner=repr(self))
-        # With alias=None, a search raises an error if it receives weights that no object requests.
+        # alias=None makes a search raise an error if it receives weights that no object requests.
         self._request.score.add_request(param="sample_weight", alias=None)
         if not self._queries.is_in_X:
             self._request.score.add_request(param="qid", alias=True)
@@ -228,7 +228,8 @@ def _warn_of_split_queries(
     """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
 
     Only a QueryRanker, alone or in a search or pipeline, stores the queries it was fitted on.
-    Pipeline steps may have encoded query ids; `is_transformed` means that X is the output of steps.
+    Pipeline steps may have encoded these query ids; if `is_transformed` is True, X is the output of
+    such steps.
     """
     ids, layout = judgments.query_ids, get_layout(judgments)
     steps: list[Any] = []
@@ -268,7 +269,7 @@ class FittedQueries(NamedTuple):
     stopped_on: np.ndarray  # hashes of validation queries that were not used for fitting
 
     def find_shared(self, ids: np.ndarray, layout: Layout) -> list[int]:
-        """Return the positions of ids seen during fit, or [] if exactly the fitted rows are scored.
+        """Return the positions of ids seen during fit, or [] if the rows are the fitted rows.
 
         Rows are assumed to be the fitted rows if they have the same queries, query sizes and sums
         of grades.
@@ -293,7 +294,7 @@ def remember_queries(queries: Queries, grades: np.ndarray, stopped_on: np.ndarra
 
 
 def _make_keys(ids: np.ndarray) -> np.ndarray:
-    """Return a hash of each id, the same in all processes and for equal numbers of any type."""
+    """Return a hash of each id, the same in all processes; equal numbers have equal hashes."""
     from pandas.util import hash_array
 
     # `hash_ids` returns integers unchanged.

@@ -113,7 +113,7 @@ class QueryKFold(_QuerySplitter):
             codes, ids = query_codes(groups, n_rows, "X", "groups")
         else:
             raise ValueError(
-                "QueryKFold without qid requires the query of each row as groups: pass "
+                "If QueryKFold has no qid, the query of each row must be passed as groups: call "
                 "split(X, y, groups=qid) or fit(X, y, groups=qid); with metadata routing, call "
                 "QueryKFold(…).set_split_request(groups='qid'). If the queries are a column of X, "
                 "use QueryKFold(…, qid='query_id')."

@@ -470,7 +470,7 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 def replace_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
     """Return a copy with some fields replaced; the new values are not validated.
 
-    Without validation, the weights of a subset of queries may all be 0.
+    This allows subsets of queries whose weights are all 0.
     """
     changed = copy(evaluation)
     vars(changed).update(fields)
@@ -522,7 +522,7 @@ def as_query_ids(ids: Any) -> np.ndarray:
     is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
     if len(ids) == 0:
         return ids if is_kept else np.empty(0, dtype=object)
-    # These checks are faster for large arrays of ascending integers or of distinct strings.
+    # For ascending integers and distinct strings, these checks are faster than `query_codes`.
     if is_kept and ids.dtype.kind in "iu" and ids.ndim == 1 and (ids[1:] > ids[:-1]).all():
         return ids
     if (

@@ -83,8 +83,8 @@ class Mergeable(Report):
     def to_frame(self, level: float = LEVEL) -> tables.DataFrame:
         """Return the table from `summary`, with a ``label`` column if there are labels.
 
-        With `by`, the first rows describe all queries, and their segment is None. The label of a
-        merged report consists of the first and the last label, as in "Monday to Friday".
+        If there are segments, the first rows describe all queries, and their segment is None. The
+        label of a merged report consists of the first and the last label, as in "Monday to Friday".
         """
         rows = self._rows(level)
         names = list(rows[0])

@@ -34,7 +34,7 @@ def is_significant(p: Numbers, level: Numbers) -> Any:
 def find_level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
     """Return the individual level at which the intervals have the joint confidence level `level`.
 
-    With "fdr_bh", `level` is the expected share of significant differences whose intervals contain
+    For "fdr_bh", `level` is the expected share of significant differences whose intervals contain
     the true mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))

@@ -147,7 +147,7 @@ class GradePairs:
             yield self.total - np.bincount(cells, minlength=n * n_pairs).reshape(n, n_pairs)
 
     def _n_grades(self, counts: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Count how often the judge with these `codes` used each grade, per row of `counts`."""
+        """Sum each row of `counts` by grade; `codes` contains the grade code of each column."""
         n = np.zeros((*counts.shape[:-1], len(self.grades)))
         order = np.argsort(codes, kind="stable")
         known, starts = np.unique(codes[order], return_index=True)

@@ -123,7 +123,8 @@ class PairedTest(NamedTuple):
     # smallest_p(n, n_resamples) returns the lowest possible p-value for n ≥ 1 nonzero differences.
     # It also returns whether a larger number of resamples would lower this p-value.
     smallest_p: Callable[[int, Any], tuple[float, bool]]
-    # The sign of statistic(differences) shows which system the test favors; None means the mean.
+    # The sign of statistic(differences) shows which system the test favors. `statistic` is None
+    # for tests that favor the system with the higher mean.
     statistic: Callable[[np.ndarray], float] | None
     efficiency: float  # Pitman efficiency relative to the t-test, for normal differences
     accepts_clusters: bool = False  # whether p uses `cluster`

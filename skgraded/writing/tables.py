@@ -107,7 +107,10 @@ COLUMNS = {
 
 
 def select_names(output: str, names: Iterable[str]) -> list[str]:
-    """Return the names of the columns in an output; only frames include unknown columns."""
+    """Return the names of the columns that an output includes.
+
+    Columns that are not in `COLUMNS` are included only in "rows" and "frame".
+    """
     narrower = OUTPUTS[OUTPUTS.index(output) :]
     return [
         name

@@ -259,7 +259,7 @@ def count_significant(rows: Sequence[Row], is_tested: bool) -> str:
 
 
 def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> str:
-    """Describe a row in which `system` has the higher mean; `correction` is appended to p."""
+    """Describe a row in which `system` has the higher mean; `correction` follows the p-value."""
     # A rank test can favor the system with the lower mean.
     relation = "is significantly better than" if row["has_winner"] else "differs significantly from"
     if not row["is_significant"]:

@@ -905,7 +905,7 @@ SPLITTERS = [
         "neither qid nor groups",
         lambda: split_days(QueryKFold(3)),
         ValueError,
-        r"without qid requires .* as groups: pass split\(X, y, groups=qid\)",
+        r"has no qid, .* must be passed as groups: call split\(X, y, groups=qid\)",
     ),
     (
         "too few groups",
