@@ -168,9 +168,9 @@ def has_metrics(library: str) -> bool:
 def refuse_library(measure: object) -> None:
     """Raise a TypeError if a boosting library uses the measure as a metric.
 
-    XGBoost estimators would call a measure once per query or once for all rows, and minimize it.
-    LightGBM and CatBoost first copy the dicts and lists of parameters that contain the measure.
-    Copying another object that contains the measure, such as a custom metric, is allowed.
+    XGBoost estimators would call the measure once per query or once for all rows, and minimize it.
+    LightGBM and CatBoost are recognized when they copy a dict or list of parameters that contains
+    the measure. They may copy other objects that contain it, such as a custom metric.
     """
     frame = find_calling_frame(PACKAGE)
     while frame.f_back and frame.f_globals.get("__name__") == "copy":

@@ -32,7 +32,7 @@ def find_pipeline_input(X: Any) -> Any:
     for frame, _ in walk_stack(sys._getframe(2)):
         if frame.f_code.co_name == "score" and isinstance(frame.f_locals.get("self"), Pipeline):
             outer: Any = frame.f_locals.get("X")
-            # If `outer` has a different number of rows, a step of its pipeline scores different data.
+            # If the numbers of rows differ, a step of this pipeline is scoring other data.
             if hasattr(outer, "shape") and outer.shape[0] == X.shape[0]:
                 passed = outer
     return passed

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["eval_metric", "objective"]
 
-# LightGBM's parameter `objective` and its aliases; the last name has the lowest priority.
+# LightGBM's parameter `objective` and its aliases, in descending order of priority.
 OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")
 WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective may be unhashable
     "lambdarank",

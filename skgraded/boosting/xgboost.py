@@ -102,7 +102,7 @@ class _XGBAdapter(BoosterAdapter):
 
         class AddRound(xgb.callback.TrainingCallback):
             def after_iteration(self, model: xgb.Booster, epoch: int, evals_log: Any) -> bool:
-                add_round(model.predict(data))  # XGBoost caches the scores of earlier rounds
+                add_round(model.predict(data))  # fast, because XGBoost caches earlier scores
                 return state.is_over
 
         patience, callbacks = model.early_stopping_rounds, model.callbacks

@@ -474,7 +474,7 @@ def compare_clicks(
 def compute_limits(
     means: np.ndarray, resampled: np.ndarray, baseline: int, n_clusters: int, level: float
 ) -> dict[str, np.ndarray]:
-    """Return differences, limits and p-values; without resamples, limits and p-values are nan."""
+    """Return differences, limits and p-values; the last two are nan if there are no resamples."""
     from scipy.special import stdtr
 
     values = np.stack([means, means - means[baseline]])

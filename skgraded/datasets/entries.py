@@ -145,7 +145,7 @@ class Entries:
             )
 
     def warn_of_ranks(self) -> Self:
-        """Warn if, within all queries, ranks increase from row to row but scores never decrease."""
+        """Warn if ranks increase from row to row within each query, but scores never decrease."""
         if self.ranks is None:
             return self
         codes, ranks, scores = self.query_codes, self.ranks, self.numbers
@@ -230,7 +230,7 @@ def find_repeated_documents(query_codes: np.ndarray, document: Any) -> np.ndarra
 
 
 def find_repeated_keys(keys: np.ndarray) -> np.ndarray:
-    """Return the rows whose key occurred in an earlier row, and the first row with this key."""
+    """Return rows whose key occurs in an earlier row and, for each, the first row with its key."""
     ordered = np.sort(keys)
     if not (ordered[1:] == ordered[:-1]).any():  # much faster than np.unique
         return np.empty((2, 0), dtype=np.intp)

@@ -189,7 +189,7 @@ def _read_csv(
         cells: list[Any] = [row[header.index(name)] for name in texts]
         if "" in cells[: 1 if is_short else None]:
             raise ValueError(f"the cell of column {texts[cells.index('')]!r} is empty.")
-        "".join(cells).encode()  # raises a ValueError if the texts are not UTF-8
+        "".join(cells).encode()  # raises a ValueError if the texts are not valid UTF-8
         for name in numbers:
             word = row[header.index(name)]
             number = parse_cell(word)

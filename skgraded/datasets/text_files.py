@@ -163,8 +163,8 @@ def parse_rows(
 def split_line(line: bytes, n_tabs: int) -> list[bytes]:
     """Split a line with exactly `n_tabs` tabs at the tabs only, and any other line at white space.
 
-    The list is empty if the line is blank or a comment: its first word starts with "#", as in
-    trec_eval 10.
+    The list is empty if the line is blank or a comment. As in trec_eval 10, the first word of a
+    comment starts with "#".
     """
     stripped = line.strip(b" \t\r")
     if not stripped or stripped.startswith(b"#"):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Form(NamedTuple):
-    """The columns of a file format; columns in `few` have few distinct values, stored as codes."""
+    """Columns of a file format; those in `few` have few distinct values and are stored as codes."""
 
     kind: str
     columns: tuple[str, ...]
@@ -406,7 +406,7 @@ def _join_codes(
 
 
 def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Convert lines to columns, or return None if they contain no data; raise if one is invalid."""
+    """Convert lines to columns, or to None if they contain no data; refuse invalid lines."""
     text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
     text += b"" if text.endswith(b"\n") else b"\n"
     is_tidy = _is_tidy(text)
@@ -449,7 +449,7 @@ def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
 
 
 def _is_tidy(text: bytes) -> bool:
-    """Return whether single spaces or tabs separate all words, and all lines contain data."""
+    """Return whether every line contains data, with single spaces or tabs between its words."""
     white = np.frombuffer(b"\n" + text, np.uint8) <= ord(" ")
     has_mark = text.startswith(text_files.BOM)  # Arrow would drop the mark
     return not (has_mark or b"\r" in text or not text or (white[1:] & white[:-1]).any())
@@ -473,7 +473,7 @@ def _parse_with_arrow(text: bytes, form: Form, separator: bytes) -> dict[str, An
 
 
 def _add_line_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
-    """Add line numbers to the columns of a block; rename grades or scores to `number`."""
+    """Add line numbers to a block; its column `number` has the grades, scores or negated ranks."""
     if form is THREE[None]:
         codes, texts = columns["rank or score"]
         words = list(map(str.encode, texts))
@@ -503,7 +503,7 @@ def _split_words(line: bytes, form: Form) -> list[bytes]:
     """Return the words of a line, or no words if it contains no data; check the number of words."""
     words = text_files.split_line(line, len(form.columns) - 1)
     if len(words) > 6 and "name" in form.columns and text_files.parse_number(words[3]) is not None:
-        # If the fourth word is a rank, the extra spaces are in the name, not in an id.
+        # If the fourth word is a rank, the extra spaces are in the run's name, not in an id.
         words[5:] = [b" ".join(words[5:])]
     if b"\r" in line[:-1]:
         raise ValueError("lines must end with a line feed.")

@@ -220,7 +220,7 @@ def _evaluate_partitions(ddf: dd.DataFrame, job: Job) -> list[Delayed]:
     partitions = [
         (f"partition {i}", part) for i, part in enumerate(ddf[list(job.columns)].to_delayed())
     ]
-    # Rows and per-query values are moved between workers in small groups.
+    # Each task packs the rows or per-query values of a few partitions, to be moved between workers.
     is_shuffled = job.partitioning == "shuffle"
     n_combined = _count_combined(partitions) if is_shuffled else 1
     items = [delayed(_evaluate_named)(named, job) for named in _group(partitions, n_combined)]

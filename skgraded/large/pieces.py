@@ -70,7 +70,7 @@ def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> pa.Table:
 def _write_piece(
     file: IO[bytes] | pa.BufferOutputStream, item: pa.RecordBatch | Measured | Exception
 ) -> None:
-    """Write rows to a file in Arrow's format, or pickle per-query values or an error."""
+    """Write an item to a file: rows in Arrow's format, per-query values or an error as a pickle."""
     if isinstance(item, pa.RecordBatch):
         with pa.ipc.new_stream(file, item.schema) as writer:
             writer.write_batch(item)
@@ -128,7 +128,7 @@ def open_values(
 def regroup_items(
     items: Iterable[Item], file: IO[bytes], job: Job, n_rows: int | None
 ) -> Iterator[list[Item]]:
-    """Yield lists of items with whole queries; large amounts are first written to `file`."""
+    """Yield lists of items; no query is in two lists. Large amounts are first written to `file`."""
     n, limit = N_PIECES_OF_QUERIES, MAX_QUERIES_IN_MEMORY
     if job.partitioning == "shuffle":
         n, limit = N_PIECES, MAX_ROWS_IN_MEMORY

@@ -78,7 +78,8 @@ def _open_stream(source: Any, job: Job, n_rows: int) -> Iterable[Any] | None:
         if frame.implementation.is_polars():
             return lazy.collect_batches(chunk_size=n_rows, engine="streaming")
         if frame.implementation.is_duckdb():
-            # DuckDB 1 holds a whole C stream in memory; DuckDB 2 deprecates fetch_arrow_reader.
+            # Use a reader, because DuckDB 1 would hold a whole C stream in memory. DuckDB 2
+            # deprecates fetch_arrow_reader.
             is_new = hasattr(lazy, "to_arrow_reader")
             source = (lazy.to_arrow_reader if is_new else lazy.fetch_arrow_reader)(n_rows)
     if hasattr(source, "scanner"):  # only a pyarrow Dataset has this method
@@ -157,7 +158,7 @@ def _list_tables(path: str) -> list[str]:
 
 
 def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
-    """Yield the batches of each file or, for "whole", one table per file."""
+    """Yield the batches of each file or, with "whole" partitioning, one table per file."""
     for path in paths:
         read = _stream_csv if CSV.search(path) else _stream_parquet
         folders = read_folder_names(path)
@@ -168,7 +169,7 @@ def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
 
 
 def _require_columns(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
-    """Return the required columns to read from a file; folder names must supply the others."""
+    """Return the required columns to read from a file; the others must be in folder names."""
     only_folders = [name for name in folders if name not in names]
     refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
     return [name for name in job.columns if name not in only_folders]

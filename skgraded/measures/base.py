@@ -546,7 +546,7 @@ class Scaled(Measure):
         return scale
 
     def _find_tops(self, layout: Layout) -> np.ndarray | float:
-        """Return `max_grade` or, if it is None, the highest grade of the query for each level."""
+        """Return `max_grade` or, if it is None, the highest grade of each level's query."""
         if self.max_grade is None:
             return layout.repeat_by_level(layout.top_grades)
         return self._check_scale(self.max_grade, layout)

@@ -223,7 +223,7 @@ class EDRC(_Correlation):
         by_rank[2:] = weigh_ranks(self.discount, np.arange(2, len(by_rank), dtype=float))
         weights = by_rank[rank]
         equal_or_unknown = layout.repeat_by_level(layout.sizes - n_known) + counts - 1
-        below = np.cumsum(counts) - counts  # also counts earlier queries, subtracted next
+        below = np.cumsum(counts) - counts  # also counts earlier queries, which are subtracted next
         below -= layout.repeat_by_level(below[layout.level_starts[:-1]])
         n_compared = layout.repeat_by_level(layout.sizes - 1) - below
         total = layout.sum_levels(weights * counts * n_compared)
@@ -387,7 +387,7 @@ class _TiedRanking:
         self.first, self.last = first[block], last[block]  # only used for listed items
         # For each rank: the first and last rank of its tie group
         begin, end = np.repeat([first, last], sizes, axis=1)[:, : self.n]
-        # Fraction of the tie group's ranks up to each rank; 0 beyond the end of the ranking
+        # For each rank r: the fraction of its tie group's ranks that are ≤ r; 0 beyond the end
         self.share = np.zeros(len(scores))
         self.share[: self.n] = (np.arange(1, self.n + 1) - begin + 1) / (end - begin + 1)
 

@@ -261,9 +261,9 @@ class _DefinedAsZero(base.Relevance):
 class Precision(_DefinedAsZero, base.Thresholded):
     r"""Precision P@k: the fraction of the first k documents that are relevant.
 
-    The divisor is k even if fewer documents were retrieved. Without k, the divisor is the number of
-    retrieved documents, and precision is 0 if no document was retrieved. By default, precision is
-    defined as 0 for a query without a relevant document. With ``undefined=nan`` or 1.0, such a
+    The divisor is k even if fewer documents were retrieved. If k is None, the divisor is the number
+    of retrieved documents, and precision is 0 if no document was retrieved. By default, precision
+    is defined as 0 for a query without a relevant document. With ``undefined=nan`` or 1.0, such a
     query is undefined, so that the means of precision and recall cover the same queries.
 
     Parameters
@@ -650,8 +650,8 @@ class GeneralizedPrecision(base.Scaled, base.Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the highest grade
-    of the scale. The divisor is k even if fewer documents were retrieved; without k, it is the
-    number of retrieved documents. gP is undefined for a query with no grade > 0.
+    of the scale. The divisor is k even if fewer documents were retrieved; if k is None, it is
+    the number of retrieved documents. gP is undefined for a query with no grade > 0.
 
     Parameters
     ----------

@@ -210,7 +210,7 @@ class JointRounds:
         self._scores = [np.empty(0)] * n_folds
         self._barrier = Barrier(n_folds, lambda: state.add_round(np.concatenate(self._scores)))
         self._slots = Semaphore(effective_n_jobs(state.n_jobs))
-        self._config = get_config()  # scikit-learn's configuration is thread-local
+        self._config = get_config()  # new threads do not inherit scikit-learn's configuration
 
     def train(
         self, adapter: Adapter, folds: list[tuple[Rows, Rows]], fit_params: dict[str, Any]
@@ -224,9 +224,9 @@ class JointRounds:
                 fit_params = adapter.remove_observers(fit_params)
             try:
                 ended: set[Future[None]] = set()
-                while not ended:  # CatBoost prevents Ctrl-C from ending a longer wait
+                while not ended:  # short waits, because CatBoost keeps Ctrl-C from ending long ones
                     ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
-            finally:  # other folds stop after their current round, even after an interrupt
+            finally:  # stop the other folds after their current round, even if the user interrupts
                 self._barrier.abort()
         for training in trainings:
             training.result()

@@ -159,8 +159,8 @@ def check_cross_validation(
     """Check the arguments for cross-validation; return the ranker together with the judged rows.
 
     If `qid` and `group` are None, the queries are read from the source specified by the `qid` of
-    the ranker or, if that is None, of the splitter `cv`. The ranker receives X without the columns
-    named by `qid` and the splitter, except columns that are also named by the ranker.
+    the ranker or, if that is None, of the splitter `cv`. Columns of X that `qid` or the splitter
+    names are not features, unless the ranker names them too.
     """
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
     check_response_method(response_method)

@@ -117,8 +117,8 @@ class QuerySource:
     def of_call(cls, qid: object, group: object, estimator: object, cv: object = None) -> Self:
         """Return the source of the queries for a call; its argument `qid` may name a column of X.
 
-        If neither `qid` nor `group` is passed, the source is taken from the estimator or else from
-        the splitter `cv`.
+        If `qid` and `group` are None, the source is taken from the estimator or, if it has none,
+        from the splitter `cv`.
         """
         if qid is not None or group is not None:
             return cls(qid if isinstance(qid, (str, numbers.Integral)) else None)

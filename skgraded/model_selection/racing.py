@@ -505,7 +505,7 @@ def _tabulate_results(
             mask=[name not in parameters for parameters in candidates],
         )
     table["params"] = candidates
-    # Dropped candidates rank last; the first measure decides.
+    # Candidates are ranked by the first measure; dropped candidates rank last.
     dropped = np.array([result.is_dropped for result in results])
     to_rank = np.where(dropped, -np.inf, [result.mean for result in results])
     ranks = rankdata(-to_rank, method="min").astype(np.int32)

@@ -157,8 +157,9 @@ class RankingScorer:
     ) -> Self:
         """Set the metadata that the scorer requests, and return the scorer.
 
-        True requests the metadata, and False ignores it. With None, passing the metadata raises an
-        error. A str is an alias. The defaults are True for `qid` and None for `sample_weight`.
+        If True, the metadata is requested; if False, it is ignored; if None, passing it raises an
+        error. If the value is a str, the metadata is requested under this name. The defaults are
+        True for `qid` and None for `sample_weight`.
         """
         request = deepcopy(self._request)  # unchanged if an alias is invalid
         for name, alias in (("sample_weight", sample_weight), ("qid", qid)):
@@ -209,8 +210,8 @@ def judge_scored_rows(
 ) -> Judgments:
     """Return the judgments of the scored rows; warn if queries are split or were seen during fit.
 
-    The queries are in the X passed by the user, or in `qid` or `group`. ``Pipeline.score`` passes
-    only the table that its steps return, in which the query ids may be encoded.
+    If the queries are in a column, it is read from the X that the user passed: ``Pipeline.score``
+    passes on only the output of its steps, in which the query ids may be encoded.
     """
     passed = find_pipeline_input(X) if source.is_column else X
     if passed is not X:

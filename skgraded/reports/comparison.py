@@ -630,7 +630,7 @@ def _tabulate_leaderboard(board: Leaderboard) -> PageTable:
 
 
 def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:
-    """Return a title, visible sentences and collapsed sentences for each heading."""
+    """Group the sentences by heading: return titles, visible sentences and collapsed sentences."""
     shown = []
     for heading, pairs in groupby(comparison._describe_rows(), lambda pair: pair[0]["heading"]):
         rows, texts = zip(*pairs, strict=True)

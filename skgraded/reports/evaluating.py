@@ -222,7 +222,7 @@ def read_clusters(judgments: Judgments, clusters: QueryIds, expected: str = "y_t
 def find_constants(
     judgments: Judgments, codes: np.ndarray, distinct: np.ndarray, name: str
 ) -> np.ndarray:
-    """Return the code of each query, given the code of each row; `distinct` lists the values.
+    """Return the code of each query, given the code of each row; codes are indices in `distinct`.
 
     Raise a ValueError if the rows of a query have different codes.
     """

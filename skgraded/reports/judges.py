@@ -402,9 +402,9 @@ def _compare_systems(
     rule: tuple[list[Measure], str],
     settings: dict[str, Any],
 ) -> dict[str, tuple[Comparison, Comparison]]:
-    """For each judge, compare the systems under the trusted judge's and under the judge's grades.
+    """Compare the systems under the trusted judge's grades and under each other judge's grades.
 
-    Both comparisons use only queries with grades from both judges.
+    Return both comparisons for each judge. They use only queries with grades from both judges.
     """
     measures, unjudged = rule
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}

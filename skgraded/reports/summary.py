@@ -597,8 +597,8 @@ def list_systems(report: Any) -> dict[Any, Summary]:
 def check_summaries(reports: Mapping[str, Any], are_merged: bool = False) -> None:
     """Raise an error unless the reports have the same settings and distinct labels.
 
-    Reports to be merged must have the same `by`, and either all or none must have weights. In
-    comparisons of periods, equal weights are treated as no weights.
+    Reports to be merged must have the same `by`, and either all or none must have weights. If
+    reports are not merged, equal weights count as no weights.
     """
     name_of_label: dict[str, str] = {}
     for name, report in reports.items():

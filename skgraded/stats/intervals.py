@@ -92,8 +92,8 @@ def estimate_mean(
 ) -> MeanEstimate:
     """Estimate the mean m = Σ w v / Σ w and its error √(G / (G - 1) Σ_g (Σ w (v - m))²) / Σ w.
 
-    The inner sum is over the values in cluster g, and G is the number of clusters. Without
-    clusters, each value is a separate cluster.
+    The inner sum is over the values in cluster g, and G is the number of clusters. If `cluster`
+    is None, each value is its own cluster.
     """
     values, weights, cluster = _keep_counting(values, weights, cluster)
     n = len(values)
@@ -192,8 +192,9 @@ def _bca(
 ) -> ConfidenceInterval:
     """Compute Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
 
-    The mean of all units is Σ totals / Σ sizes; without sizes, each size is 1. SciPy draws the
-    resamples, but its jackknife would take O(n²) time (40 s for 100,000 queries).
+    The mean of all units is Σ totals / Σ sizes; if `sizes` is None, each size is 1. SciPy draws
+    the resamples. The jackknife is computed here, because SciPy's would take O(n²) time (40 s for
+    100,000 queries).
     """
     from scipy import stats
     from scipy.special import ndtr, ndtri

@@ -23,7 +23,7 @@ PIECE = 1024  # number of queries per matrix product of sign flips and differenc
 # Maximum numbers of queries for the exact Wilcoxon test, with and without ties or zeros
 MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, relative to the sum of absolute values
-WIDE = 1e9  # above this ratio of two differences, the slack of the larger could exceed the smaller
+WIDE = 1e9  # ratio of two differences above which the larger's slack may exceed the smaller
 Seed = int | np.random.Generator
 
 
@@ -231,7 +231,7 @@ def _compute_p_of_flips(
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
     slack: Any = SLACK * sizes.sum(axis=0)
-    # If the slack for huge differences could exceed small differences, compute it for each flip.
+    # If huge differences may make the slack exceed small differences, compute it for each flip.
     smallest = np.where(sizes > 0, sizes, np.inf).min(axis=0)
     is_hiding = (sizes.max(axis=0) > WIDE * smallest).any()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)

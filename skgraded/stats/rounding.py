@@ -63,7 +63,7 @@ def _merge_sizes(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
     is_new = np.append(True, np.diff(sizes) > np.minimum(reach[1:], reach[:-1]))
     first = np.flatnonzero(is_new)
     last = np.append(first[1:], len(sizes)) - 1
-    # A chain of small steps can connect sizes that differ by much more than rounding errors.
+    # Do not merge a chain of small steps if its ends differ by more than rounding errors.
     is_chain = sizes[last] - sizes[first] > 2 * reach[last]
     group = np.cumsum(is_new) - 1
     sizes = np.where(is_chain[group], sizes, sizes[first][group])
@@ -149,7 +149,7 @@ class Moments:
 
     @property
     def mean(self) -> float:
-        """Weighted mean Σ w v / Σ w, rounded to the nearest float, or nan without values."""
+        """Weighted mean Σ w v / Σ w, rounded to the nearest float; nan if there are no values."""
         if not self.n:
             return math.nan
         return min(max(float(self.wv / self.w), self.lowest), self.highest)

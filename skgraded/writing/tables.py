@@ -46,7 +46,7 @@ _LATEX = str.maketrans(
         "▼": r"$\downarrow$",
         "–": "--",
         "[": "{[}",
-        "]": "{]}",  # LaTeX would read [ after \\ as an optional argument
+        "]": "{]}",  # LaTeX would read [ after \\ as the start of an optional argument
     }
 )
 

@@ -120,7 +120,7 @@ def format_interval(ends: tuple[float, float]) -> str:
 
 
 def format_difference(row: Mapping[str, Any], level: float | None = None) -> str:
-    """Format a difference and its interval; if `level` is passed, omit an unknown interval."""
+    """Format a difference and its interval; if `level` is passed, a nan interval is omitted."""
     text, interval = signed(row["difference"]), format_interval((row["ci_low"], row["ci_high"]))
     if level is None:
         return f"{text} ({interval})"
@@ -181,7 +181,7 @@ class Lead(NamedTuple):
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
     """Describe the leaders on the first measure and on other measures with different leaders.
 
-    `leads` contains the segments of the first measure, followed by the segments of other measures.
+    `leads` contains one lead per segment for the first measure, then for each other measure.
     """
     shown = [
         lead
