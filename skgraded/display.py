@@ -723,7 +723,7 @@ class IntervalDisplay(Display):
 
 
 def _format_pair(name: str) -> str:
-    """Escape a row name; if it is too long and names two systems, put each on a separate line."""
+    """Escape a row name; if it is too long and names two systems, put the systems on two lines."""
     parts = [name_text(part) for part in str(name).split(" − ")]
     return ("\n− " if sum(map(len, parts)) > NAME_WIDTH else " − ").join(parts)
 

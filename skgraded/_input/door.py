@@ -213,7 +213,7 @@ def read_numbers(
     expected: str = "y_true",
     row_name: RowName = ROW,
 ) -> np.ndarray:
-    """Convert a column to a numeric array of any dtype; missing values become NaN."""
+    """Convert a column to an array of any numeric dtype; missing values become NaN."""
     if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "buif":
         if len(values) and n in (None, len(values)):  # fast path
             return values

@@ -66,7 +66,7 @@ class BoostingMetric:
         return sums
 
     def combine_sums(self, sums: np.ndarray) -> list[float]:
-        """Return the means over all workers' queries; `sums` must be summed over the workers."""
+        """Return the means over all workers' queries, given the sums over all workers."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
             if not defined > 0:
                 _refuse_undefined(measure)

@@ -1,6 +1,6 @@
 """XGBoost support: rankers and regressors in QueryRanker; measures as metrics and objectives.
 
-XGBoost's rankers accept rows sorted by query, the query id of each row, and one weight per query.
+XGBoost's rankers accept rows sorted by query, with one query id per row and one weight per query.
 """
 
 from collections.abc import Callable, Iterable

@@ -134,9 +134,9 @@ def draw_weights(
 class Counts:
     """Counts of log rows per cell (query, document, position).
 
-    With the method "randomized", all rows are treated as impressions of one document, so all
-    positions are comparable. The bootstrap resamples units, which are sessions, queries or, if
-    neither is known, rows.
+    For the method "randomized", all rows are treated as impressions of one document, so all
+    positions are comparable. The bootstrap resamples units. By default, these are sessions; if
+    sessions are unknown, queries; and if both are unknown, rows.
     """
 
     rows: Impressions
@@ -152,7 +152,7 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count impressions and clicks; units are sessions or, if unknown, queries or rows."""
+        """Count impressions and clicks; if `unit` is None, use the default described above."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")
@@ -239,8 +239,8 @@ def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.nd
         row = int(np.argmax(bad))
         raise ValueError(
             f"Row {row} has a click at position {rows.places[row] + 1}, whose examination is "
-            "unknown or 0. Leave out the rows at such positions, or pass an array with a value for "
-            "them."
+            "unknown or 0. Leave out the rows at such positions, or pass bias as an array that "
+            "contains a positive examination for each of them."
         )
     return examination
 

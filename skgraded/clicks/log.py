@@ -121,8 +121,8 @@ class ClickLog:
 
         In the position-based model, a document at position k is clicked with probability
         :math:`\theta_k \gamma`, where θ_k is the probability that the position is examined, and γ
-        the probability that the document is attractive. Documents that were shown at several
-        positions for the same query identify the ratios of θ [1]_.
+        the probability that the document is attractive. The ratios of θ are estimated from
+        documents that were shown at several positions for the same query [1]_.
 
         Parameters
         ----------
@@ -503,7 +503,7 @@ def compute_limits(
 def sum_discounts(
     rows: Impressions, scores: Mapping[str, np.ndarray], dcg: DCG, cluster: np.ndarray
 ) -> Any:
-    """Return a sparse matrix of sums over the sessions of each cluster, with a column per cluster.
+    """Sum over the sessions of each cluster; return a sparse matrix with one column per cluster.
 
     The rows contain the discounts of clicked items per system and position, then the number of
     clicks per position, and finally the number of sessions.

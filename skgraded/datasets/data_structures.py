@@ -93,7 +93,7 @@ def _has_items(source: object) -> bool:
 
 
 def _convert_grades_or_scores(values: Any, side: str, **names: Any) -> np.ndarray:
-    """Return grades or scores as float64; texts are parsed, and missing numbers become NaN."""
+    """Return grades or scores as float64; strings are parsed, and missing numbers become NaN."""
     is_plain = isinstance(values, list) and len(values) == names["n"]
     if is_plain and type(values[0]) in (int, float):
         with suppress(TypeError, OverflowError):
@@ -140,7 +140,7 @@ def _read_documents(documents: ArrayLike, name: str, n: int | None, expected: st
 
 
 def _has_columns(source: Any, side: str) -> bool:
-    """Return whether an object is a table; other dicts map queries to documents."""
+    """Return whether an object is a table, not a dict that maps queries to documents."""
     if not isinstance(source, Mapping):
         return hasattr(source, "column_names") or hasattr(source, "columns")
     has_items = _has_items(next(iter(source.values()), None))
@@ -309,7 +309,7 @@ def _split_pairs(pairs: Iterable[Any], side: str) -> tuple[list[Any], list[Any]]
 
 
 def _split_ids(ids: Any, side: str) -> tuple[list[Any], list[int]]:
-    """Return ids with their grades (all 1) or, for a run, the scores -1, -2, … in ranked order."""
+    """Return the ids and, in the same order, grades of 1 or, for a run, the scores -1, -2, …."""
     ids = list(ids)
     return ids, [1] * len(ids) if side == "qrels" else list(range(-1, -1 - len(ids), -1))
 

@@ -119,8 +119,8 @@ class Entries:
     def lift_infinite_scores(self) -> np.ndarray:
         """Return the scores, with -inf replaced by a number below all other scores of the query.
 
-        In a run, as in trec_eval, a document with the score -inf was retrieved and ranks last.
-        After a join, -inf would mean "not retrieved".
+        In a run, as in trec_eval, a document with the score -inf was retrieved and ranks last. In
+        joined rows, however, -inf means "not retrieved".
         """
         scores, is_last = self.numbers, self.numbers == -np.inf
         if not is_last.any():

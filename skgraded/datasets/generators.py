@@ -194,8 +194,8 @@ def make_clicks(
 
     - ``"position"``: the probability is θ_k γ.
     - ``"trust"``: the probability is θ_k (ε⁺ γ + ε⁻ (1 − γ)) [1]_. For K positions,
-      ε⁺ = 1 − 0.1 (k − 1) / K and ε⁻ = 0.3 / k, the probability of clicking an unattractive
-      document because of its rank.
+      ε⁺ = 1 − 0.1 (k − 1) / K and ε⁻ = 0.3 / k. ε⁻ is the probability of clicking an
+      unattractive document because of its rank.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def read_columns(
 def read_delimited(
     data: bytes, path: str, side: str, n_before: int, header: tuple[str, list[str]]
 ) -> Entries:
-    """Convert a CSV or TSV file of qrels or a run to Entries; skip `n_before` lines.
+    """Convert a CSV or TSV file of qrels or a run to Entries; skip the first `n_before` lines.
 
     In qrels, grades may be missing: Quepid exports an empty cell for an unjudged document, and a
     row with a single cell for a query without judgments.

@@ -30,7 +30,7 @@ PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is not a comment
 LONG_WORD = re.compile(r"(\S{100})\S+")  # words of more than 100 characters are cut in messages
-JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # requires a quote, because ids may begin with a brace
+JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # not only {, because ids may begin with {
 
 
 def check_path(path: object, name: str = "path") -> str:
@@ -104,8 +104,8 @@ def find_data(
 ) -> tuple[int, bytes, bool, Iterator[tuple[int, bytes]]]:
     """Find the first line that is neither blank nor a comment.
 
-    Return the number of lines before the data, the first line of data, whether this is JSON, and an
-    iterator over all blocks.
+    Return the number of lines before the data, the first line of data, whether the data are JSON,
+    and an iterator over all blocks.
     """
     seen = []
     for first, text in parts:

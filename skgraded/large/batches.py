@@ -140,7 +140,7 @@ def evaluate_batches(
     with (
         closing(named),  # closes files and streams immediately after an error
         show_progress(progress, n_rows, unit=" rows", unit_scale=True) as show,
-        # The file is only created on disk when data are first written to it.
+        # The file is created on disk only when data are first written to it.
         tempfile.SpooledTemporaryFile(1, prefix="skgraded-") as file,
         open_values(per_query, job) as write,
     ):

@@ -228,9 +228,10 @@ def evaluate_parts(
 ) -> Iterator[Item]:
     """Validate (name, part) pairs, evaluate queries, and yield their values and the remaining rows.
 
-    The remaining rows belong to queries that may continue in other parts. For "shuffle", these are
-    all queries. For "clustered", small parts are first combined, to at least `n_rows` rows; the
-    remaining rows are those of the first and the last query. `show` is called with numbers of rows.
+    The remaining rows belong to queries that may continue in other parts. For "shuffle", all rows
+    remain. For "clustered", parts are first combined into larger parts of at least `n_rows` rows;
+    the rows of the first and the last query of each larger part remain. `show` receives the size
+    of each part in rows.
     """
     checked = (
         (place, table)
@@ -333,8 +334,8 @@ def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np
 def evaluate_items(items: list[Item], job: Job) -> Measured:
     """Evaluate the rows in `items`, and add the results to the per-query values in `items`.
 
-    `items`, from `evaluate_parts`, must contain all rows and values of its queries. If a query was
-    evaluated in two parts, raise a ValueError that names it.
+    The items come from `evaluate_parts`. For each query in them, `items` must contain all rows and
+    values of the query. If a query was evaluated in two parts, raise a ValueError that names it.
     """
     tables = [item for item in items if not isinstance(item, Measured)]
     measured = [item for item in items if isinstance(item, Measured)]

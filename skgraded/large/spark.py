@@ -223,7 +223,7 @@ def _repartition(
 
 @contextmanager
 def _lift_limit_in_bytes(spark: SparkSession) -> Iterator[None]:
-    """For jobs started by this thread, limit the rows of an Arrow batch, but not its bytes.
+    """For jobs started by this thread, limit an Arrow batch only in rows, not in bytes.
 
     By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
     as long as the rest of the transfer to Python.

@@ -174,7 +174,7 @@ class Measure(_Immutable):
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
-    _is_of_order: ClassVar[bool] = False  # whether values depend only on grade order and threshold
+    _is_of_order: ClassVar[bool] = False  # whether only the order of grades and `threshold` matter
 
     def __post_init__(self) -> None:
         for name, field in self._fields.items():

@@ -318,8 +318,8 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: Literal["average"] = "
     r"""Compute the extrapolated rank-biased overlap of two rankings (Webber et al. 2010, eq. 32).
 
     RBO = (1 - p) Σ_d p^(d-1) A_d, where A_d is the agreement of the two rankings at depth d: the
-    number of items among the first d items of both rankings, divided by d. Beyond the end of a
-    ranking, the agreement is extrapolated.
+    number of items that both rankings have among their first d items, divided by d. Beyond the end
+    of a ranking, the agreement is extrapolated.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ FAMILIES = {
     "success": "1 5 10",
     "iprec_at_recall": "0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00",
 }
-# trec_eval's official measures except runid, num_q and gm_map (not sums or means over queries).
+# trec_eval's official measures except runid, num_q and gm_map, which are not sums or means.
 OFFICIAL_COUNTS = ("num_ret", "num_rel", "num_rel_ret")
 OFFICIAL_MEANS = ("map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
 

@@ -145,7 +145,10 @@ class Scores:
         return v in self.items and w in self.items and self.items[v] > self.items[w]
 
     def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
-        """For each item with a score, yield the items with higher scores and with lower scores."""
+        """Yield the items with higher scores, and those with lower scores, than each item.
+
+        See the comment above `iterate_blocks`.
+        """
         has_score = np.fromiter((v in self.items for v in items), bool, len(items))
         scores = make_object_array([self.items[v] for v in items if v in self.items])
         place = np.zeros(len(items), np.intp)  # by descending score
@@ -166,10 +169,10 @@ class Scores:
             ]
 
 
-# For each block of items, `iterate_sides` yields two bit tables with one row per item.
-# Each row of the first table marks the items in the block that rank above the row's item.
-# Each row of the second table marks the items in the block that rank below the row's item.
-# Each table comes with an array of the items' row indices, in which -1 means an empty row.
+# For each block of items, `iterate_sides` yields two pairs of a bit table and an array.
+# The array contains the index of each item's row in the table; -1 means that no bit is set.
+# In the first table, an item's row marks the items in the block that rank above this item.
+# In the second table, an item's row marks the items in the block that rank below this item.
 # `number` contains the index of each item among the counted items; -1 means not counted.
 
 

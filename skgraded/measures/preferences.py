@@ -389,7 +389,7 @@ def read_items_by_query(items: Any, queries: Collection[Hashable]) -> dict[Hasha
 
 
 def read_items(items: Any, name: str, may_be_empty: bool = False) -> Items:
-    """Return "judged" or "predicted" unchanged, or a dict with the items as keys."""
+    """Convert items to the keys of a dict; return "judged" and "predicted" unchanged."""
     if isinstance(items, str) and items in (JUDGED, PREDICTED):
         return items
     if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):

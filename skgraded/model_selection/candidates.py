@@ -106,7 +106,7 @@ class CandidateRounds(StoppingState):
     def begin(self, rows: list[np.ndarray], scores_late: bool) -> None:
         """Store the order in which the scores of the test rows of all folds will arrive.
 
-        If `scores_late`, the first scores arrive after `patience` rounds.
+        If `scores_late` is true, the first scores arrive after `patience` rounds.
         """
         n = self.folds.judgments.n_rows
         positions = np.concatenate([fold * n + part for fold, part in enumerate(rows)])
@@ -132,7 +132,7 @@ class CandidateRounds(StoppingState):
 
     @property
     def over_at(self) -> int:
-        """The round at which training ends or the candidate is next compared with the leader."""
+        """The next round at which training ends or the candidate is compared with the leader."""
         if self.n_rounds == 0:
             return super().over_at
         return min(super().over_at, next(n for n in CHECKPOINTS if n > self.n_rounds))

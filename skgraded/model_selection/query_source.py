@@ -46,12 +46,12 @@ PARTIAL = (
 
 
 class TornQueryWarning(UserWarning):
-    """Warning that a ranker was fitted on, or scored, only some of the rows of a query.
+    """Warning that a ranker was fitted or scored on only some of the rows of a query.
 
     KFold, ``cv=5`` and train_test_split split queries, which makes scores wrong. Split by query
     instead, for example with QueryKFold or GroupKFold. Rows that are missing from X are detected
-    only if queries are looked up in a Series. With ``n_jobs``, the warning is issued in the
-    workers.
+    only if queries are looked up in a Series. If ``n_jobs`` is set, the warning is issued
+    in the workers.
     """
 
 

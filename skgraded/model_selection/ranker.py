@@ -518,7 +518,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 def _refuse_splits_of_rows(estimator: object) -> None:
     """Raise a TypeError if any part of the estimator tunes or validates on random rows.
 
-    Training on random samples of rows, as in forests, is accepted.
+    Estimators that only train on random samples of rows, such as forests, raise no error.
     """
     inside = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
     for part in [estimator, *inside]:

@@ -557,7 +557,7 @@ class Leaderboard(Table):
 
 
 def _find_winners(pairs: Rows, place: dict[str, int]) -> np.ndarray:
-    """Return a matrix of whether system i is significantly better than j (nan if untested)."""
+    """Return a matrix: 1 if system i is significantly better than j, 0 if not, nan if untested."""
     beats = np.full((len(place), len(place)), np.nan)
     system, baseline = ([place[name] for name in pairs[key]] for key in PAIR)
     winner = np.where(pairs["has_winner"], np.sign(pairs["difference"]), 0)

@@ -367,7 +367,7 @@ def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -
 def _describe_scales(grades: Arrays) -> list[str]:
     """Return a list with a warning if a judge and the trusted judge seem to use different scales.
 
-    The list is empty if one of them uses only one grade, because its scale is then unknown.
+    The list is empty if either judge uses only one grade, because that judge's scale is unknown.
     """
     limits = {name: (np.nanmin(values), np.nanmax(values)) for name, values in grades.items()}
     (low, high), (true_low, true_high) = limits.values()
@@ -654,7 +654,7 @@ def plan_judgments(
 def _samples(
     evaluations: dict[str, Evaluation],
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the human values, and the judge's values for the same queries and for all others.
+    """Return the human values, and the judge's values for the same and for all other queries.
 
     `evaluations` contains the human Evaluation and the judge's, keyed by argument name.
     """

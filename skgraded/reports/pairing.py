@@ -116,7 +116,7 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
 
 
 def find_positions_in(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the positions of the first system's queries within each system."""
+    """Return the positions of the first system's queries in each Evaluation, keyed by system."""
     (first_name, first), *others = evaluations.items()
     positions = {first_name: np.arange(len(first.query_ids))}
     for name, evaluation in others:
@@ -224,8 +224,8 @@ def refuse_unequal(weights: np.ndarray | None, advice: str) -> None:
 def are_unequal(weights: np.ndarray | None) -> bool:
     """Return whether at least two queries have different positive weights.
 
-    Rounding errors are ignored, such as those from dividing row weights by the mean weight of
-    each query.
+    Rounding errors, such as those from dividing row weights by the mean weight of each query, are
+    ignored.
     """
     positive = np.empty(0) if weights is None else weights[weights > 0]
     return len(positive) > 0 and bool(np.ptp(positive) > ROUNDING * positive.max())

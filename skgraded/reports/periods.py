@@ -70,7 +70,7 @@ def compare_periods(
           ``measure``,
         - ``before``, ``after``: means of the two periods,
         - ``difference``: ``after`` minus ``before``,
-        - ``ci_low``, ``ci_high``: Welch's t interval; with a correction it is wider, as in
+        - ``ci_low``, ``ci_high``: Welch's t interval, which a correction widens, as in
           `compare`,
         - ``p_value``, ``p_adjusted``: p-values of Welch's t-test
           (``scipy.stats.ttest_ind(…, equal_var=False)``) before and after the correction; nan if a

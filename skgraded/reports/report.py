@@ -167,7 +167,7 @@ class Report(Table):
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
-        """Read a report of this class or of a subclass from JSON text or the path of a JSON file.
+        """Read a report of this class or of a subclass from JSON text or a JSON file.
 
         A ValueError that names the file is raised if the text is not the JSON of such a report, or
         if it was written in a different format version.

@@ -148,8 +148,8 @@ def evaluate_each_run(
 ) -> tuple[dict[str, Evaluation], str]:
     """Evaluate runs one at a time; also return a note on missing and unjudged queries.
 
-    With missing="skip", each run is evaluated only on queries that it contains. With "raise", an
-    error is raised if a judged query is missing from a run. In the note, `fate` describes what
+    If `missing` is "skip", each run is evaluated only on queries that it contains; if it is
+    "raise", a judged query that is missing from a run is an error. In the note, `fate` says what
     happens to missing queries.
     """
     index = JudgmentIndex(judgments)

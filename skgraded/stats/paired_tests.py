@@ -182,7 +182,7 @@ def find_smallest_p_values(
 
 def choose_n_resamples(n_tests: int, level: float, correction: str | None) -> int:
     """Return the number of resamples (at least 9,999) with which every test can be significant."""
-    # n resamples yield p ≥ 2 / (n + 1); choose n to make this a tenth of the strictest threshold.
+    # p is at least 2 / (n + 1) for n resamples. Make this bound a tenth of the strictest threshold.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
@@ -324,7 +324,7 @@ def _sum_signed_ranks(differences: np.ndarray) -> float:
 
 
 def _double_ranks(differences: np.ndarray) -> np.ndarray:
-    """Return the doubled ranks, which are integers, of the absolute differences; 0 for zeros."""
+    """Return twice the rank of each absolute difference (an integer); 0 for differences of 0."""
     from scipy.stats import rankdata
 
     ranks, differs = np.zeros(len(differences)), differences != 0
@@ -369,7 +369,7 @@ def _compute_p_of_draws(
             drawn_means, drawn_squares = times @ centered, times @ squares
             if sizes is None:
                 spreads = np.sqrt(np.maximum(drawn_squares - drawn_means**2, 0.0))
-            else:  # Σ (S - n m)² over drawn clusters with the sums S, sizes n and overall mean m
+            else:  # Σ (S - n m)² over drawn clusters: S is the sum, n the size, m the overall mean
                 drawn_sizes = (times @ sizes)[:, None]
                 drawn_means /= drawn_sizes
                 products = times @ (centered * sizes[:, None])

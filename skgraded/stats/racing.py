@@ -1,8 +1,8 @@
 """Rules for a search over boosters: which candidates are hopeless, and which may be the best.
 
 During training, a candidate is hopeless if it stays below the leader under two favorable
-assumptions: its best mean increases by as much again as in the second half of the rounds so far,
-and its gap to the leader is overestimated by several standard errors.
+assumptions: its best mean will increase by as much as it did in the second half of the rounds so
+far, and its gap to the leader is overestimated by several standard errors.
 
 After the search, the leader L is the candidate with the highest mean. Candidate c is eliminated if
 it cannot be better than L by more than a margin. Let d be the mean of L minus the mean of c, and

@@ -1,4 +1,4 @@
-"""Read reports from JSON, and convert the arrays and ids in them."""
+"""Read reports from JSON, and convert their arrays and ids to and from JSON values."""
 
 import json
 from collections.abc import Callable, Mapping
