@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.door import is_missing, to_plain_list
 
-MOST = 100  # maximum number of segments to compare, because all pairs are compared
+MOST = 100  # maximum number of segments to compare, limited because every pair is compared
 
 
 class Segments(dict[Any, Any]):

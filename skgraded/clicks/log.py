@@ -355,7 +355,7 @@ class ClickLog:
         rows.require("compare", "session", "qid", "item")
         if rows.is_counted:
             raise ValueError(
-                "compare requires one row per impression, but rows of this log count several "
+                "compare requires one row per impression, but rows in this log represent several "
                 "impressions: pass a log without n_impressions."
             )
         if not isinstance(y_scores, Mapping) or not y_scores:

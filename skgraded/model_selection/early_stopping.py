@@ -102,7 +102,8 @@ def split_rows(
 ) -> list[tuple[Rows, Rows]]:
     """Return the training rows and the validation rows of each fold.
 
-    There is one fold if the user passes `validation`; otherwise, some of the `rows` are held out.
+    If the user passes `validation`, there is one fold, which trains on all `rows`; otherwise, each
+    fold holds out some of the `rows`.
     """
     if validation is not None:
         return [(adapter.order_rows(rows, queries), validation)]

@@ -351,7 +351,7 @@ def score_documents(estimator: Any, X: Features, response_method: ResponseMethod
 
 
 def _compute_expected_grades(estimator: Any, probabilities: np.ndarray) -> np.ndarray:
-    """Compute the expected grade Σ c·P(c) per row, rounded so that equal values tie.
+    """Compute the expected grade Σ c·P(c) per row, without digits that depend on rounding errors.
 
     The last bits of the sum depend on how the probability is distributed over the classes, and the
     last bits of the probabilities may depend on the row position.

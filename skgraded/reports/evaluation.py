@@ -142,7 +142,7 @@ class Evaluation(Report):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, without the package versions."""
+        """Return the data in `to_json`, except package versions, as a dict."""
         return {
             "kind": type(self).__name__,
             "version": VERSION,
@@ -705,7 +705,7 @@ class CrossEvaluation(Evaluation):
     estimators: list[Any] | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict; the estimators are not included."""
+        """Return the data in `to_json`, except package versions, as a dict without estimators."""
         return {
             **super().to_dict(),
             "fold": write_arrays(self.fold),

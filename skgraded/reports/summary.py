@@ -237,7 +237,7 @@ class Summary(Mergeable):
         return add_label(summary, label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, without the package versions."""
+        """Return the data in `to_json`, except package versions, as a dict."""
         return {
             "kind": "Summary",
             "version": VERSION,
@@ -466,7 +466,7 @@ class Summaries(Mergeable, Samples):
         return add_label(cls(systems, differences), label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, without the package versions."""
+        """Return the data in `to_json`, except package versions, as a dict."""
         systems = {name: drop_segments(summary).to_dict() for name, summary in self.systems.items()}
         return {
             "kind": "Summaries",

@@ -213,7 +213,7 @@ def test_a_warning_counts_resamples_without_an_examination():
             {"n_impressions": [2, 2]},
             {"bias": "all_pairs"},
             ValueError,
-            "compare requires one row per impression, but rows of this log count several impressions",
+            "compare requires one row per impression, but rows in this log represent several impressions",
         ),
         (
             {"qid": [3, 4]},
