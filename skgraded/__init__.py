@@ -22,8 +22,10 @@ from skgraded.measures.correlation import *
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *
 from skgraded.reports import *
-from skgraded.stats.power import required_queries as required_queries
-from skgraded.stats.power import sample_queries as sample_queries
+from skgraded.stats.power import (
+    required_queries as required_queries,
+    sample_queries as sample_queries,
+)
 
 if TYPE_CHECKING:
     from skgraded import display as display, model_selection as model_selection

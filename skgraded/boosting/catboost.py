@@ -16,8 +16,7 @@ from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import WEIGHT, BoosterAdapter, Rows
 from skgraded.boosting.frames import find_library_locals
 from skgraded.boosting.rounds import BoostingMetric, StoppingState, cache_judgments
-from skgraded.measures import Measure
-from skgraded.measures import measure as as_measure
+from skgraded.measures import Measure, measure as as_measure
 
 with needs("skgraded.catboost", "catboost"):
     from catboost import CatBoost, Pool

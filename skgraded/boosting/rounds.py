@@ -13,8 +13,7 @@ from skgraded._kernels.gradients import push_queries
 from skgraded._kernels.sums import LINEAR, PAIR, total
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, Layout, get_layout
-from skgraded.measures import MEASURES, Measure, as_measures
-from skgraded.measures import measure as as_measure
+from skgraded.measures import MEASURES, Measure, as_measures, measure as as_measure
 from skgraded.measures.base import compute_means, find_undefined, prepare, score_queries
 from skgraded.measures.parsing import Measures
 

@@ -20,13 +20,11 @@ with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
     from pyspark.ml.param import Param, Params, TypeConverters
     from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
     from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql import functions as F
+    from pyspark.sql import DataFrame, SparkSession, functions as F
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     from skgraded._input.arrow import refuse_unknown
-    from skgraded.large import parts
-    from skgraded.large import spark_tasks as tasks
+    from skgraded.large import parts, spark_tasks as tasks
     from skgraded.large.pieces import read_piece
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query"]

@@ -17,8 +17,7 @@ from skgraded._input.tables import Features, as_table, take_rows
 from skgraded.boosting.adapter import Queries
 from skgraded.boosting.frames import find_pipeline_input
 from skgraded.judgments import Judgments, Layout, check_scores_of_rows, get_layout
-from skgraded.measures import Measure, as_measures
-from skgraded.measures import measure as as_measure
+from skgraded.measures import Measure, as_measures, measure as as_measure
 from skgraded.measures.base import compute_means
 from skgraded.model_selection.query_source import (
     QuerySource,

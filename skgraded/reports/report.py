@@ -14,8 +14,7 @@ import numpy as np
 from skgraded._input.atomic_files import return_or_write
 from skgraded._input.libraries import needs, versions
 from skgraded._input.messages import counted
-from skgraded.measures import Measure, mean_over_queries
-from skgraded.measures import measure as as_measure
+from skgraded.measures import Measure, mean_over_queries, measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables, text
 from skgraded.writing.pages import MAX_QUERIES, PageTable, render

@@ -17,8 +17,7 @@ from skgraded.boosting.rounds import is_trainable
 from skgraded.datasets import make_ranking
 from skgraded.lightgbm import eval_metric, objective
 from skgraded.measures import MEASURES
-from skgraded.xgboost import custom_metric
-from skgraded.xgboost import objective as objective_of_xgboost
+from skgraded.xgboost import custom_metric, objective as objective_of_xgboost
 
 QUIET = {"verbose": -1, "num_threads": 1, "metric": "None", "min_data_in_leaf": 5}
 XGB_QUIET = {"nthread": 1, "disable_default_eval_metric": 1}

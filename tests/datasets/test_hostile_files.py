@@ -6,8 +6,7 @@ from itertools import product
 import pytest
 from doubles import doubles
 from hostile_files import LINES, check, hostile_file, read
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 EXAMPLES = int(os.environ.get("SKGRADED_EXAMPLES", 60))
 
