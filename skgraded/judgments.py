@@ -12,7 +12,7 @@ from skgraded._input import door
 from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds, average_weights, group_by_query, read_group_sizes
 from skgraded._input.tables import UNLABELLED, Labels, check_row_labels
-from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
+from skgraded._kernels.layout import lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 
 T = TypeVar("T")
@@ -196,10 +196,12 @@ class Layout:
         First row of each query in this order, followed by the number of rows.
     codes : ndarray of shape (n_rows,)
         In this order, the level of each document within its query; -1 for the grade NaN.
-    levels, counts : ndarray of shape (n_levels,)
+    n_levels : ndarray of shape (n_queries,)
+        Number of levels of each query.
+    levels, counts : ndarray of shape (n_levels.sum(),)
         Grade and number of documents of each level, for all queries.
     level_starts : ndarray of shape (n_queries + 1,)
-        First level of each query, followed by the number of levels.
+        First level of each query, followed by the number of levels of all queries.
     """
 
     def __init__(self, truth: Truth) -> None:
@@ -260,14 +262,6 @@ class Layout:
             return number
         return float(door.as_decimals(np.array([number], dtype=self.grade_type))[0])
 
-    def repeat_by_level(self, per_query: np.ndarray) -> np.ndarray:
-        """Repeat each query's value for each of its levels; the result has shape (n_levels,)."""
-        return np.repeat(per_query, self.n_levels)
-
-    def divide_levels(self, per_level: np.ndarray, per_query: np.ndarray) -> np.ndarray:
-        """Divide each level's value by the value of its query, unless the latter is 0."""
-        return divide_by_query(per_level, per_query, self.level_starts)
-
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
         """Sum the values of each query's levels; return an array of shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
@@ -297,34 +291,32 @@ def replace_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.nda
     rows). If it is "drop", the rows of unjudged documents are removed; a query without judged
     documents keeps one row, which has grade 0 and position -1 and counts as not retrieved.
     """
-    make: Any = _fill_unjudged if rule == "irrelevant" else _drop_unjudged
-    return judgments._layout.remember(("without_unjudged", rule), lambda: make(judgments))
-
-
-def _fill_unjudged(judgments: Judgments) -> tuple[Judgments, None]:
-    filled, layout = copy(judgments), judgments._layout
-    if layout.has_negative:
-        raise ValueError(
-            "unjudged_documents='irrelevant' assigns grade 0 to unjudged documents, but y_true "
-            f"contains negative grades, such as {layout.levels.min():g}: pass "
-            "unjudged_documents='drop'."
-        )
-    grades = np.nan_to_num(layout.grades, nan=0.0)
-    filled._layout = Layout(
-        Truth(grades, layout.grade_type, judgments.query_ids, layout.order, layout.starts)
-    )
-    return filled, None
-
-
-def _drop_unjudged(judgments: Judgments) -> tuple[Judgments, np.ndarray]:
     layout = judgments._layout
-    grades, first = layout.grades, layout.starts[:-1]
-    rows = layout.sort_by_query(np.arange(layout.n_rows))
-    is_judged = ~np.isnan(grades[rows])
-    n_judged = np.add.reduceat(is_judged, first, dtype=np.intp)
-    is_kept = is_judged.copy()
-    is_kept[first[n_judged == 0]] = True
-    rows = np.where(is_judged, rows, -1)[is_kept]
-    grades, starts = np.append(grades, 0.0)[rows], starts_of(np.maximum(n_judged, 1))
-    truth = Truth(grades, layout.grade_type, judgments.query_ids, None, starts)
-    return Judgments(truth), rows
+    return layout.remember(("without_unjudged", rule), lambda: _replace(judgments, layout, rule))
+
+
+def _replace(
+    judgments: Judgments, layout: Layout, rule: str
+) -> tuple[Judgments, np.ndarray | None]:
+    grades, order, starts, rows = layout.grades, layout.order, layout.starts, None
+    if rule == "irrelevant":
+        if layout.has_negative:
+            raise ValueError(
+                "unjudged_documents='irrelevant' assigns grade 0 to unjudged documents, but y_true "
+                f"contains negative grades, such as {layout.levels.min():g}: pass "
+                "unjudged_documents='drop'."
+            )
+        grades = np.nan_to_num(grades, nan=0.0)
+    else:
+        rows = layout.sort_by_query(np.arange(layout.n_rows))
+        is_judged = ~np.isnan(grades[rows])
+        n_judged = np.add.reduceat(is_judged, starts[:-1], dtype=np.intp)
+        is_kept = is_judged.copy()
+        is_kept[starts[:-1][n_judged == 0]] = True
+        rows = np.where(is_judged, rows, -1)[is_kept]
+        grades, order = np.append(grades, 0.0)[rows], None
+        starts = starts_of(np.maximum(n_judged, 1))
+    truth = Truth(grades, layout.grade_type, judgments.query_ids, order, starts)
+    replaced = Judgments(truth)
+    replaced.weights = judgments.weights
+    return replaced, rows

@@ -26,7 +26,7 @@ from skgraded._input.libraries import refuse_data_set, refuse_library
 from skgraded._input.messages import normalize_name, suggest_name
 from skgraded._input.queries import QueryIds
 from skgraded._kernels import sums
-from skgraded._kernels.layout import relative_exp2_gains
+from skgraded._kernels.layout import divide_by_query, relative_exp2_gains
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, Layout, as_judgments, check_scores_of_rows, get_layout
 
@@ -175,6 +175,7 @@ class Measure(_Immutable):
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
     _is_of_order: ClassVar[bool] = False  # whether only the order of grades and `threshold` matter
+    _values: ClassVar[Callable[..., np.ndarray]]  # defined by measures without a plan
 
     def __post_init__(self) -> None:
         for name, field in self._fields.items():
@@ -261,10 +262,6 @@ class Measure(_Immutable):
     def _undefined(self, layout: Layout) -> np.ndarray:
         return np.zeros(layout.n_queries, dtype=bool)
 
-    def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
-        """Compute per-query values; implemented only by measures without a plan."""
-        raise NotImplementedError(f"{type(self).__name__} must define _plan or _values.")
-
     @property
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._fields}
@@ -343,8 +340,6 @@ class Ranked(Tied):
 MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 # Maps each alias to its class and to the parameters set by the alias; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
-# Maps each normalized class name, and each alias without braces, to its class and parameters.
-KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 # Cache of parsed measures, keyed by (text, names). Registering a measure clears the cache.
 PARSED: dict[tuple[str, str | None], Measure] = {}
 
@@ -365,11 +360,8 @@ def registered(
         cls = share_fields(cls)
         PARSED.clear()
         MEASURES[cls.__name__] = cls
-        KNOWN_NAMES[normalize_name(cls.__name__)] = cls, {}
         for alias, parameters in alias_parameters.items():
             ALIASES[alias] = cls, parameters
-            if "{" not in alias:
-                KNOWN_NAMES[normalize_name(alias)] = cls, parameters
         return cls
 
     return register
@@ -504,7 +496,7 @@ class Relevance(Measure):
         """Return the weight of each level: 1 / min(R_t, depth) for relevant levels, else 0."""
         relevant = self._relevant(layout)
         n = np.minimum(count_relevant(layout, relevant), depth)
-        return relevant / layout.repeat_by_level(np.maximum(n, 1))
+        return relevant / np.repeat(np.maximum(n, 1), layout.n_levels)
 
     def _undefined(self, layout: Layout) -> np.ndarray:
         return count_relevant(layout, self._relevant(layout)) == 0
@@ -530,9 +522,11 @@ class Scaled(Measure):
         default=None, check=number_validator("max_grade", 0, above=True, optional=True)
     )
 
-    def _check_scale(self, max_grade: float, layout: Layout) -> float:
-        """Return the highest grade of the scale; raise a ValueError if a grade exceeds it."""
-        scale = layout.round_grade(max_grade)
+    def _find_tops(self, layout: Layout) -> np.ndarray:
+        """Return `max_grade` or, if it is None, the query's highest grade, for each query."""
+        if self.max_grade is None:
+            return layout.top_grades
+        scale = layout.round_grade(self.max_grade)
 
         def is_outside(grades: np.ndarray) -> np.ndarray:
             return (grades > scale) | ((grades > 0) & (grades / scale == 0))  # 0: underflow
@@ -540,22 +534,14 @@ class Scaled(Measure):
         if is_outside(layout.top_grades).any():
             row = int(np.argmax(is_outside(layout.grades)))
             raise ValueError(
-                f"max_grade is {max_grade}, but y_true contains grade {layout.grades[row]:g} in row "
+                f"max_grade is {self.max_grade}, but y_true contains grade {layout.grades[row]:g} in row "
                 f"{row}. Set max_grade to the highest grade of the data set's scale."
             )
-        return scale
-
-    def _find_tops(self, layout: Layout) -> np.ndarray | float:
-        """Return `max_grade` or, if it is None, the highest grade of each level's query."""
-        if self.max_grade is None:
-            return layout.repeat_by_level(layout.top_grades)
-        return self._check_scale(self.max_grade, layout)
+        return np.full(layout.n_queries, scale, dtype=float)
 
     def _normalize(self, layout: Layout) -> np.ndarray:
         """Divide the grade of each level by the highest grade of the scale."""
-        if self.max_grade is None:
-            return layout.divide_levels(layout.levels, layout.top_grades)
-        return layout.levels / self._check_scale(self.max_grade, layout)
+        return divide_by_query(layout.levels, self._find_tops(layout), layout.level_starts)
 
 
 class Gained(Graded):
@@ -576,7 +562,7 @@ class Gained(Graded):
             if callable(self.gain)
             else self._grades_to_gain(layout)
         )
-        return layout.divide_levels(gains, take_tops(gains, layout))
+        return divide_by_query(gains, take_tops(gains, layout), layout.level_starts)
 
     def _call_gain(self, gain: Function, layout: Layout) -> np.ndarray:
         """Compute the gains of all levels with a single call to the user's function."""

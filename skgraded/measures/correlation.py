@@ -85,7 +85,7 @@ class PairAccuracy(_Correlation):
     def _plan(self, layout: Layout) -> Plan:
         counts = layout.counts
         up_to = np.cumsum(counts)
-        higher = layout.repeat_by_level(up_to[layout.level_starts[1:] - 1]) - up_to
+        higher = np.repeat(up_to[layout.level_starts[1:] - 1], layout.n_levels) - up_to
         n_pairs = layout.sum_levels(counts * higher)
         return _plan_ordered_pairs(np.ones(len(counts)), n_pairs, layout)
 
@@ -217,15 +217,15 @@ class EDRC(_Correlation):
 
     def _plan(self, layout: Layout) -> Plan:
         counts, n_known = layout.counts, layout.sum_levels(layout.counts)
-        last = layout.repeat_by_level(layout.level_starts[1:] - 1)
+        last = np.repeat(layout.level_starts[1:] - 1, layout.n_levels)
         rank = last - np.arange(len(last)) + 1
         by_rank = np.zeros(max(int(rank.max()), 2) + 1)  # 1/D(R), but 0 for the top level
         by_rank[2:] = weigh_ranks(self.discount, np.arange(2, len(by_rank), dtype=float))
         weights = by_rank[rank]
-        equal_or_unknown = layout.repeat_by_level(layout.sizes - n_known) + counts - 1
+        equal_or_unknown = np.repeat(layout.sizes - n_known, layout.n_levels) + counts - 1
         below = np.cumsum(counts) - counts  # also counts earlier queries, which are subtracted next
-        below -= layout.repeat_by_level(below[layout.level_starts[:-1]])
-        n_compared = layout.repeat_by_level(layout.sizes - 1) - below
+        below -= np.repeat(below[layout.level_starts[:-1]], layout.n_levels)
+        n_compared = np.repeat(layout.sizes - 1, layout.n_levels) - below
         total = layout.sum_levels(weights * counts * n_compared)
         total[self._undefined(layout)] = 1.0
         unknown = layout.sum_levels(weights * counts * equal_or_unknown)
@@ -391,12 +391,6 @@ class _TiedRanking:
         self.share = np.zeros(len(scores))
         self.share[: self.n] = (np.arange(1, self.n + 1) - begin + 1) / (end - begin + 1)
 
-    def count_items(self, items: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """For depths 1 to n, return the items' total weight and the number of weights > 0."""
-        first, last = self.first[items], self.last[items]
-        n_above, n_tied = _count_ranges(last + 1, n, n), _count_ranges(first, last, n)
-        return n_above + self.share[:n] * n_tied, n_above + n_tied
-
 
 def _count_ranges(first: np.ndarray, last: np.ndarray | int, n: int) -> np.ndarray:
     """For each depth, count the nonempty ranges [first, last] that contain the depth."""
@@ -415,8 +409,12 @@ def _compute_agreement(short: _TiedRanking, long: _TiedRanking) -> tuple[np.ndar
     # The agreement at the end of the shorter ranking is extrapolated to greater depths.
     # The shorter ranking is assumed to continue with items found only in the longer ranking.
     below, at_end = np.s_[short.n :], agreement[short.n - 1]
-    summed, n_counted = long.count_items(long.is_listed & ~short.is_listed, long.n)
-    extra = (depths - short.n)[below] * at_end * (summed[below] / np.maximum(n_counted[below], 1))
+    others = long.is_listed & ~short.is_listed
+    first, last = long.first[others], long.last[others]
+    n_above, n_tied = _count_ranges(last + 1, long.n, long.n), _count_ranges(first, last, long.n)
+    # The mean of the weights > 0 of these items in the longer ranking
+    mean = (n_above + long.share[: long.n] * n_tied) / np.maximum(n_above + n_tied, 1)
+    extra = (depths - short.n)[below] * at_end * mean[below]
     agreement[below] = (overlap[below] + extra) / depths[below]
     return agreement, (overlap[-1] + (long.n - short.n) * at_end) / long.n
 

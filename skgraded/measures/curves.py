@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.door import check_whole_number, column
 from skgraded._input.queries import QueryIds
+from skgraded._kernels.layout import divide_by_query
 from skgraded.judgments import Judgments, Layout, as_judgments, check_scores_of_rows, get_layout
 from skgraded.measures.base import (
     Measure,
@@ -145,7 +146,11 @@ def cutoff_curve(
     judgments = as_judgments(y_true, qid, group, sample_weight)
     if cutoffs is None:
         cutoffs = range(1, min(int(judgments.sizes.max()), DEEPEST) + 1)
-    ranks = check_cutoffs(cutoffs)
+    ranks = np.array(
+        [check_whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()]
+    )
+    if (np.diff(ranks) <= 0).any():
+        raise ValueError(f"cutoffs must be in ascending order; got {ranks.tolist()}.")
     scores = check_scores_of_rows(judgments, y_score)
     cut = [replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
     means = [
@@ -184,7 +189,7 @@ def _average_steps(
     """
     ends = layout.levels
     if relative:
-        ends = layout.divide_levels(ends, layout.top_grades)
+        ends = divide_by_query(ends, layout.top_grades, layout.level_starts)
     thresholds, at = np.unique(ends, return_inverse=True)
     if len(thresholds) == 1:  # no grade is above 0
         return np.ones(1), np.array([undefined])
@@ -196,7 +201,7 @@ def _average_steps(
         return np.cumsum(sums[:0:-1])[::-1]
 
     # After a query's last level, np.roll yields the value of the next query's first level, which is 0.
-    drops = layout.repeat_by_level(weights) * (values - np.roll(values, -1))
+    drops = np.repeat(weights, layout.n_levels) * (values - np.roll(values, -1))
     sums = sums_from(at, drops)
     defined = sums_from(take_tops(at, layout), weights)
     if np.isnan(undefined):
@@ -232,13 +237,3 @@ def check_uncut(measures: Measures, ties: str | None = None) -> list[Ranked]:
             )
         uncut.append(measure if ties is None else replace(measure, ties=ties))
     return uncut
-
-
-def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
-    """Check that cut-offs are integers ≥ 1 in ascending order, and return them as an array."""
-    whole = np.array(
-        [check_whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()]
-    )
-    if (np.diff(whole) <= 0).any():
-        raise ValueError(f"cutoffs must be in ascending order; got {whole.tolist()}.")
-    return whole

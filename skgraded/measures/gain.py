@@ -7,6 +7,7 @@ import numpy as np
 
 from skgraded._input.door import choice_validator
 from skgraded._kernels.layout import (
+    divide_by_query,
     ideal_by_rank,
     ideal_sums,
     mean_discounts,
@@ -80,7 +81,9 @@ class _Normalized(_Discounted):
             discount = mean_discounts(ideal, layout.starts, discount)
             return self._sum(LINEAR, gains, layout, discount, by_row=True)
         ideal = ideal_sums(gains, layout.counts, layout.level_starts, discount)
-        return self._sum(LINEAR, layout.divide_levels(gains, ideal), layout, discount)
+        return self._sum(
+            LINEAR, divide_by_query(gains, ideal, layout.level_starts), layout, discount
+        )
 
 
 @base.registered()
@@ -211,9 +214,10 @@ class NDCNG(Scaled, _Normalized):
 
 
 @np.errstate(under="ignore")  # a probability may underflow to 0 if the top grade is very large
-def _compute_stops(levels: np.ndarray, tops: np.ndarray | float) -> np.ndarray:
+def _compute_stops(layout: Layout, tops: np.ndarray) -> np.ndarray:
     """Compute the stop probability (2^g - 1) / 2^g_max of each level without overflow."""
-    return -np.exp2(levels - tops) * np.expm1(-LN2 * levels)
+    exponents = layout.levels - np.repeat(tops, layout.n_levels)
+    return -np.exp2(exponents) * np.expm1(-LN2 * layout.levels)
 
 
 @base.registered(aliases=("expected_reciprocal_rank",))
@@ -241,7 +245,7 @@ class ERR(Scaled, Graded):
     """
 
     def _plan(self, layout: Layout) -> Plan:
-        return self._sum(CASCADE, _compute_stops(layout.levels, self._find_tops(layout)), layout)
+        return self._sum(CASCADE, _compute_stops(layout, self._find_tops(layout)), layout)
 
 
 @base.registered()
@@ -268,9 +272,9 @@ class NERR(Scaled, Graded):
 
     def _plan(self, layout: Layout) -> Plan:
         # Only the ratios of probabilities matter, so tiny ones can be scaled up to prevent underflow.
-        tops = take_tops(_compute_stops(layout.levels, self._find_tops(layout)), layout)
+        tops = take_tops(_compute_stops(layout, self._find_tops(layout)), layout)
         stops = relative_exp2_gains(layout.levels, layout.level_starts)
-        stops *= layout.repeat_by_level(np.maximum(tops, 1e-18))
+        stops *= np.repeat(np.maximum(tops, 1e-18), layout.n_levels)
         ideal = Plan(CASCADE, stops, ORDINAL, self._depth(layout))
         (best,) = sum_plans([ideal], layout, layout.grades)
         scale = 1.0 / np.where(best > 0, best, 1.0)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.door import choice_validator, number_validator
-from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
+from skgraded._kernels.layout import divide_by_query, ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import BPREF, CUMULATED, FIRST, HIGHEST, LINEAR, ORDINAL, PAIR, Plan
 from skgraded.judgments import Layout
 from skgraded.measures import base
@@ -169,7 +169,7 @@ class GAP(base.Gained):
         gains = self._compute_gains(layout)
         ones = np.ones(self._depth(layout))
         ideal = ideal_sums(gains, layout.counts, layout.level_starts, ones)
-        return self._sum(PAIR, layout.divide_levels(gains, ideal), layout)
+        return self._sum(PAIR, divide_by_query(gains, ideal, layout.level_starts), layout)
 
 
 @base.registered(aliases=("q",))
@@ -219,7 +219,8 @@ class QMeasure(base.Gained):
         rank = _number_rows(layout)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
         values = (
-            layout.repeat_by_level(of_count) * relevant + layout.repeat_by_level(of_gain) * gains
+            np.repeat(of_count, layout.n_levels) * relevant
+            + np.repeat(of_gain, layout.n_levels) * gains
         )
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
         return self._sum(CUMULATED, values, layout, discount, by_row=True)
@@ -438,7 +439,7 @@ class InterpolatedPrecision(base.Relevance):
         relevant = self._relevant(layout)
         n = base.count_relevant(layout, relevant)
         required = np.maximum(np.floor(self.recall * n + 0.5), 1)
-        values = relevant * layout.repeat_by_level(required)
+        values = relevant * np.repeat(required, layout.n_levels)
         return Plan(HIGHEST, values, TIES[self.ties], layout.max_size)
 
 
@@ -637,7 +638,7 @@ class Bpref(base.Relevance, Tied):
         caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
         return Plan(
             BPREF,
-            relevant * layout.repeat_by_level(caps),
+            relevant * np.repeat(caps, layout.n_levels),
             TIES[self.ties],
             layout.max_size,
             scale=1.0 / np.maximum(n_relevant, 1),
@@ -692,6 +693,6 @@ class GeneralizedRecall(base.Graded):
 
     def _plan(self, layout: Layout) -> Plan:
         # Normalize by the top grade to prevent the sums from overflowing.
-        values = layout.divide_levels(layout.levels, layout.top_grades)
+        values = divide_by_query(layout.levels, layout.top_grades, layout.level_starts)
         totals = layout.sum_levels(values * layout.counts)
-        return self._sum(LINEAR, layout.divide_levels(values, totals), layout)
+        return self._sum(LINEAR, divide_by_query(values, totals, layout.level_starts), layout)

@@ -37,15 +37,17 @@ def test_estimators_are_plotted_like_their_scores(cls):
 def test_unjudged_documents_have_grade_0_or_are_left_out(cls, rule):
     grades = np.where(np.arange(len(y)) % 5 == 0, np.nan, y)
     known = ~np.isnan(grades) if rule == "drop" else np.full(len(y), True)
+    weights = 1.0 + qid % 3
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 0])
     scores = {type(model).__name__: model.predict(X)}
     expected = cls.from_predictions(
         np.nan_to_num(grades)[known],
         {name: values[known] for name, values in scores.items()},
         qid=qid[known],
+        sample_weight=weights[known],
         ax=Figure().subplots(),
     )
-    settings = {"qid": qid, "unjudged_documents": rule}
+    settings = {"qid": qid, "sample_weight": weights, "unjudged_documents": rule}
     for display in (
         cls.from_predictions(grades, scores, **settings, ax=Figure().subplots()),
         cls.from_estimator(model, X, grades, **settings, ax=Figure().subplots()),
