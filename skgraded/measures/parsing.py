@@ -12,7 +12,6 @@ from skgraded._input.door import choice_validator
 from skgraded._input.messages import find_nearest, normalize_name, warn_user
 from skgraded.measures.base import (
     ALIASES,
-    KNOWN_NAMES,
     MEASURES,
     OTHER_NAMES,
     PARSED,
@@ -51,9 +50,10 @@ SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside of parentheses
 _CUTOFF = re.compile(r"(.*?[@_])(\d+(?:\.\d+)?|mean)")  # a name that ends with a cut-off
 _OPTION = re.compile(r"^([A-Za-z_]+)\.(?=\d)")  # trec_eval's options, such as P.5,10
 _NUMBER = re.compile(r"\d+(\.\d+)?|mean")
+_NUMBERED = re.compile(r"(.+?)_([0-9]+(\.[0-9]+)?)")  # a name that ends with a number, such as P_10
 _AT = re.compile(r"_at_(\d+|k)\s*$")  # cut-off in sentence-transformers names, such as ndcg_at_10
 _FORM = re.compile(r"\s*([^\W\d][\w.-]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-_check_names = choice_validator("names", ("trec_eval",))
+_check_names = choice_validator("names", ("trec_eval",), optional=True)
 
 
 def measure(text: str | Measure, names: str | None = None) -> Measure:
@@ -91,13 +91,11 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     """
     if isinstance(text, Measure):
         return text
-    parsed = PARSED.get((text, names)) if isinstance(text, str) else None
-    if parsed is not None:
-        return parsed
     if not isinstance(text, str):
         raise TypeError(f"measure must be a Measure or a string such as 'ndcng@10'; got {text!r}.")
-    if names is not None:
-        _check_names(names)
+    if (text, names) in PARSED:
+        return PARSED[text, names]
+    _check_names(names)
     if len(parts := expand_name(text, names)) > 1:
         raise ValueError(
             f"The string {text} is a list of measures: pass it where a list is accepted, such as "
@@ -133,25 +131,21 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
 
 def _find_class(name: str) -> tuple[type[Measure], dict[str, Any]]:
     """Return the class for a name or alias, and the parameters that the alias sets."""
+    names = ALIASES | {name: (cls, {}) for name, cls in MEASURES.items()}
+    known = {normalize_name(name): entry for name, entry in names.items()}
     plain = normalize_name(name)
-    if plain in KNOWN_NAMES:
-        return KNOWN_NAMES[plain]
-    for alias, (cls, parameters) in ALIASES.items():
-        numbers = _match_alias(name, alias)
-        if numbers is not None:
-            return cls, parameters | numbers
-    near = find_nearest(plain, KNOWN_NAMES)
-    hint = "" if near is None else f" Did you mean {KNOWN_NAMES[near][0].__name__}?"
+    if plain in known:
+        return known[plain]
+    # P_10 matches the alias P_{k}, and sets k to 10.
+    if form := _NUMBERED.fullmatch(name):
+        for alias, (cls, parameters) in known.items():
+            stem, _, parameter = alias.rstrip("}").partition("{")
+            if parameter and stem == normalize_name(form[1]):
+                number = float(form[2]) if form[3] else int(form[2])
+                return cls, parameters | {parameter: number}
+    near = find_nearest(plain, known)
+    hint = "" if near is None else f" Did you mean {known[near][0].__name__}?"
     raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")
-
-
-def _match_alias(name: str, alias: str) -> dict[str, float] | None:
-    """Return the parameters if the name matches the alias (P_10 matches P_{k}), else None."""
-    stem, _, parameter = alias.rstrip("}").partition("_{")
-    form = re.fullmatch(r"(.+?)_([0-9]+)(\.[0-9]+)?", name)
-    if not parameter or form is None or normalize_name(form[1]) != normalize_name(stem):
-        return None
-    return {parameter: float(form[2] + form[3]) if form[3] else int(form[2])}
 
 
 def _parse_parameters(

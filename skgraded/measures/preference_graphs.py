@@ -237,11 +237,6 @@ def _unpack_row(v: int, side: Side, n: int) -> np.ndarray:
     return np.unpackbits(octets, count=n, bitorder="little").astype(bool)
 
 
-def is_probability(value: object) -> bool:
-    """Return whether the value is a number from 0 to 1."""
-    return isinstance(value, (numbers.Real, np.bool_)) and 0 <= float(value) <= 1
-
-
 def _sum_expected_agreement(
     prior: Callable[[Any, Any], float],
     v: Hashable,
@@ -260,7 +255,7 @@ def _sum_expected_agreement(
     total = 0.0
     for i in np.flatnonzero(~below & ~(above & (said_above | said_below))):
         p = prior(block[i], v)
-        if not is_probability(p):
+        if not (isinstance(p, (numbers.Real, np.bool_)) and 0 <= float(p) <= 1):
             raise ValueError(
                 f"prior must return values in [0, 1]; prior({block[i]!r}, {v!r}) returned {p!r}."
             )

@@ -12,8 +12,7 @@ from skgraded._input.door import is_missing, refuse_unordered, replace_masked, t
 from skgraded._input.messages import warn_user
 from skgraded._input.queries import QueryIds, query_codes
 from skgraded._input.tables import check_row_labels, frame_of
-from skgraded.measures import correlation
-from skgraded.measures import preference_graphs as graphs
+from skgraded.measures import correlation, preference_graphs as graphs
 from skgraded.measures.base import (
     Function,
     Measure,
@@ -435,12 +434,10 @@ def _measure_query(
 ) -> list[float] | None:
     """Return the values for one query, or None if the truth states no preference between items."""
     truth, prediction, items = sides
-    if items is None:
-        items = dict.fromkeys([*truth.items, *prediction.items])
-    elif items == JUDGED:
-        items = dict.fromkeys(truth.items)
-    elif items == PREDICTED:
-        items = dict.fromkeys(prediction.predicted_items)
+    if not isinstance(items, dict):
+        of_both = [*truth.items, *prediction.items]
+        choices = {None: of_both, JUDGED: truth.items, PREDICTED: prediction.predicted_items}
+        items = dict.fromkeys(choices[items])
     if isinstance(truth, StatedPairs):
         assert not isinstance(prediction, Pairs)
         counts = graphs.count_stated_pairs(truth, prediction, items)
