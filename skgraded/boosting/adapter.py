@@ -111,11 +111,12 @@ def make_adapter(estimator: Estimator, *, grades_are_gains: bool = False) -> "Ad
     model = estimator
     while isinstance(model, Pipeline):
         model = model.steps[-1][1]
-    for cls in type(model).__mro__:
-        adapters = _find_adapters(cls.__module__.partition(".")[0])
-        if cls.__name__ in adapters:
-            return adapters[cls.__name__](estimator, model, grades_are_gains=grades_are_gains)
-    return Adapter(estimator, model, grades_are_gains=grades_are_gains)
+    adapters = (
+        _find_adapters(cls.__module__.partition(".")[0]).get(cls.__name__)
+        for cls in type(model).__mro__
+    )
+    adapter = next(filter(None, adapters), Adapter)
+    return adapter(estimator, model, grades_are_gains=grades_are_gains)
 
 
 @cache
@@ -219,17 +220,17 @@ class Adapter:
     @cached_property
     def query_argument(self) -> str | None:
         """The name of the fit argument that receives the queries, or None for a regressor."""
-        for name in self.query_arguments:
-            if name in self.fit_parameters:
-                return name
-        if not is_regressor(self.estimator):
+        argument = next(
+            (name for name in self.query_arguments if name in self.fit_parameters), None
+        )
+        if argument is None and not is_regressor(self.estimator):
             raise TypeError(
                 "estimator must be a regressor, or a ranker whose fit method accepts group or qid; "
                 f"got {self.estimator!r}. To tune hyperparameters, wrap the ranker, not the "
                 "search, in QueryRanker. To score a classifier, use make_ranking_scorer without "
                 "QueryRanker."
             )
-        return None
+        return argument
 
     @property
     def grade_limit(self) -> tuple[float, str] | None:

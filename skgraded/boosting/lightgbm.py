@@ -154,16 +154,7 @@ class _LGBMAdapter(BoosterAdapter):
         model, labels = self._copy_for(training.grades, None)
         model.set_params(metric="None", early_stopping_round=0)
         arguments = self._add_callbacks(fit_params, stop, stop_if_over)
-        arguments |= self._make_fit_arguments(training)
-        arguments |= self._make_validation_arguments(validation)
-        model.fit(training.X, labels, eval_metric=measure, **arguments)
-        # Set the best round even if one of the user's callbacks stopped the training.
-        model.booster_.best_iteration = state.best_round
-        return model
-
-    def _make_validation_arguments(self, validation: Rows) -> dict[str, Any]:
-        """Return the fit arguments that specify the validation set."""
-        arguments: dict[str, Any] = {"eval_names": ["validation"]}
+        arguments |= self._make_fit_arguments(training) | {"eval_names": ["validation"]}
         # Copy the grades, because LightGBM could otherwise confuse the validation and training sets.
         grades = validation.grades.copy()
         if "eval_X" in self.fit_parameters:  # since LightGBM 4.7
@@ -172,7 +163,10 @@ class _LGBMAdapter(BoosterAdapter):
             arguments["eval_set"] = [(validation.X, grades)]
         if self.query_argument:
             arguments["eval_group"] = [validation.sizes]
-        return arguments
+        model.fit(training.X, labels, eval_metric=measure, **arguments)
+        # Set the best round even if one of the user's callbacks stopped the training.
+        model.booster_.best_iteration = state.best_round
+        return model
 
 
 ADAPTERS = {"LGBMModel": _LGBMAdapter}
