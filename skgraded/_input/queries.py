@@ -120,9 +120,7 @@ def make_sortable(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
             return ids[codes]
     except TypeError:  # ids of several types
         pass
-    numbers = np.empty(len(ids), dtype=np.intp)
-    numbers[order] = np.arange(len(ids))
-    return numbers[codes]
+    return np.argsort(order)[codes]
 
 
 def read_group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.ndarray:
@@ -355,8 +353,7 @@ def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
         if array.dtype.kind in "buifmMU":
             return array, None
         qid = array if array.dtype.kind == "O" else array.tolist()
-    are_floats = isinstance(next(iter(qid), None), (float, np.floating))  # fast for text
-    if are_floats and all(isinstance(value, (float, np.floating)) for value in qid):
+    if all(isinstance(value, (float, np.floating)) for value in qid):
         return np.array(list(qid)), None
     return qid, None
 

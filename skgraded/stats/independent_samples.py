@@ -27,7 +27,12 @@ class MeanGap(NamedTuple):
         """
         from scipy.special import stdtr
 
-        errors = [_find_error_of_mean(sample) for sample in (first, second)]
+        errors = [
+            0.0
+            if sample.n < 2 or are_equal(sample.lowest, sample.highest)
+            else sample.standard_error
+            for sample in (first, second)
+        ]
         # Dividing by a power of 2 is exact and prevents the squares from overflowing.
         unit = math.ldexp(1.0, math.frexp(max(errors))[1])
         squares = [(error / unit) ** 2 for error in errors]
@@ -56,13 +61,6 @@ class MeanGap(NamedTuple):
 
         reach = float(stdtrit(self.degrees, (1 + level) / 2) * self.error) if self.error else 0.0
         return ConfidenceInterval(self.difference - reach, self.difference + reach)
-
-
-def _find_error_of_mean(sample: Moments) -> float:
-    """Return the standard error of a mean; 0 for identical values and for n < 2."""
-    if sample.n < 2 or are_equal(sample.lowest, sample.highest):
-        return 0.0
-    return sample.standard_error
 
 
 def compute_share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:

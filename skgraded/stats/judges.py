@@ -87,16 +87,14 @@ def jackknife(
     squares = (values - values.mean()) ** 2
     variance = (n - 1) / n * squares.sum()
     if variance <= ROUNDING**2 or abs(estimate) == 1:
-        return estimate, compute_exact_interval(
-            estimate, 2 * count_effective_queries(grades, query), level
-        )
-    kurtosis = n * np.sum(squares**2) / squares.sum() ** 2
-    # Satterthwaite's approximation of the degrees of freedom, at most n - 1
-    degrees = 2 * n / max(kurtosis - 1, 2 * n / (n - 1))
-    ratio = ndtri((1 + level) / 2) / compute_t_reach(degrees + 1, level)
-    return estimate, compute_exact_interval(
-        estimate, (1 - estimate**2) / variance * ratio**2, level
-    )
+        n_trials = 2 * count_effective_queries(grades, query)
+    else:
+        kurtosis = n * np.sum(squares**2) / squares.sum() ** 2
+        # Satterthwaite's approximation of the degrees of freedom, at most n - 1
+        degrees = 2 * n / max(kurtosis - 1, 2 * n / (n - 1))
+        ratio = ndtri((1 + level) / 2) / compute_t_reach(degrees + 1, level)
+        n_trials = (1 - estimate**2) / variance * ratio**2
+    return estimate, compute_exact_interval(estimate, n_trials, level)
 
 
 def compute_exact_interval(estimate: float, n: float, level: float) -> ConfidenceInterval:

@@ -319,10 +319,6 @@ def _wilcoxon(differences: np.ndarray, _: np.ndarray | None) -> float:
     return min(1.0, 2 * float(min(tails)))
 
 
-def _sum_signed_ranks(differences: np.ndarray) -> float:
-    return float(_double_ranks(differences) @ np.sign(differences))
-
-
 def _double_ranks(differences: np.ndarray) -> np.ndarray:
     """Return twice the rank of each absolute difference (an integer); 0 for differences of 0."""
     from scipy.stats import rankdata
@@ -412,7 +408,7 @@ TESTS = {
         "Wilcoxon signed-rank test",
         _wilcoxon,
         lambda n, _: (p_values("wilcoxon", np.arange(1.0, n + 1)[None], 0, 0)[0], False),
-        statistic=_sum_signed_ranks,
+        statistic=lambda differences: float(_double_ranks(differences) @ np.sign(differences)),
         efficiency=3 / math.pi,
     ),
     "bootstrap": PairedTest(

@@ -1,23 +1,20 @@
 """Measures as ir_measures objects, which PyTerrier also accepts."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING
 from typing import Any
 
 from skgraded._input.door import to_plain_list
 from skgraded._input.libraries import needs
 from skgraded.datasets import join
 from skgraded.datasets.data_structures import read_entries
-from skgraded.measures import MEASURES, Measure
-from skgraded.measures import measure as parse
+from skgraded.measures import MEASURES, Measure, measure as parse
 from skgraded.measures.base import list_parameters
 from skgraded.reports.evaluating import evaluate_judgments, warn_of_grades_from_1
 from skgraded.reports.run_evaluations import make_truth
 
 with needs("skgraded.ir_measures", "ir_measures"):
     import ir_measures
-    from ir_measures import measures as registry
-    from ir_measures import providers
+    from ir_measures import measures as registry, providers
 
 __all__ = ["measure", *MEASURES]
 
@@ -109,18 +106,13 @@ def measure(text: str | Measure) -> IrMeasure:
         For ``ir_measures.calc_aggregate`` and ``pyterrier.Experiment``.
     """
     parsed = parse(text)
-    defaults = {name: field.default for name, field in list_parameters(parsed).items()}
-    params = {name: getattr(parsed, name) for name in defaults}
-    return _CLASSES[type(parsed).__name__](
-        **{name: value for name, value in params.items() if repr(value) != repr(defaults[name])}
-    )
+    params = {name: getattr(parsed, name) for name in list_parameters(parsed)}
+    return _CLASSES[type(parsed).__name__](**params)
 
 
 def _make_class(name: str, cls: type[Measure]) -> type[Any]:
     params = {
-        field: registry.ParamInfo(
-            default=None if info.default is MISSING else info.default, desc=field
-        )
+        field: registry.ParamInfo(default=info.default, desc=field)
         for field, info in list_parameters(cls).items()
     }
     attributes = {
