@@ -115,10 +115,9 @@ class Judgments:
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        if isinstance(y_true, Truth):
-            truth = y_true
-        else:
-            truth = read_truth(y_true, qid, group, sample_weight)
+        truth = (
+            y_true if isinstance(y_true, Truth) else read_truth(y_true, qid, group, sample_weight)
+        )
         self._labels, self.query_ids = truth.labels, truth.query_ids
         self._layout = layout = Layout(truth)
         self.n_rows, self.n_queries, self.sizes = layout.n_rows, layout.n_queries, layout.sizes
@@ -219,15 +218,12 @@ class Layout:
             ranks = np.where(np.isnan(grades), np.nan, ranks + 1.0)
             chunks = run_chunks(partial(lay_out, ranks, order, starts, self.codes), starts)
         levels, counts, n_levels, n_unknown, _ = zip(*chunks, strict=True)
-        if len(chunks) > 1:
-            levels, counts, n_levels = ((np.concatenate(x),) for x in (levels, counts, n_levels))
-        self.levels, self.counts, self.n_levels = levels[0], counts[0], n_levels[0]
+        self.levels, self.counts, self.n_levels = map(np.concatenate, (levels, counts, n_levels))
         if self.has_negative:
             self.levels = np.append(distinct[0], distinct)[self.levels.astype(np.intp)]
         self.level_starts: np.ndarray = starts_of(self.n_levels)
         self.top_grades: np.ndarray = self.levels[self.level_starts[1:] - 1]
         self.n_unknown: int = sum(n_unknown)
-        self.first_unknown: int = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
         self._memory: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:

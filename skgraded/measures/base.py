@@ -360,8 +360,7 @@ def registered(
         cls = share_fields(cls)
         PARSED.clear()
         MEASURES[cls.__name__] = cls
-        for alias, parameters in alias_parameters.items():
-            ALIASES[alias] = cls, parameters
+        ALIASES.update({alias: (cls, settings) for alias, settings in alias_parameters.items()})
         return cls
 
     return register
@@ -404,7 +403,7 @@ def _check_and_plan(measure: Measure, layout: Layout) -> Prepared:
     if layout.n_unknown and not measure._accepts_unjudged:
         accepting = sorted(name for name, cls in MEASURES.items() if cls._accepts_unjudged)
         raise ValueError(
-            f"y_true must not contain NaN; got nan for row {layout.first_unknown}. "
+            f"y_true must not contain NaN; got nan for row {np.argmax(np.isnan(layout.grades))}. "
             f"{type(measure).__name__} requires a grade for every document. To evaluate anyway, "
             "pass unjudged_documents='irrelevant' (grade 0) or 'drop' (remove the rows), or "
             f"choose measures that accept NaN: {', '.join(accepting)}."

@@ -243,9 +243,8 @@ def _number_rows(layout: Layout) -> np.ndarray:
 
 def _plan_mean(measure: Ranked, values: np.ndarray, layout: Layout) -> Plan:
     """Return the plan for a mean over the first k or, if k is None, all retrieved documents."""
-    if measure.k is None:
-        return measure._sum(LINEAR, values, layout, per_retrieved=True)
-    return measure._sum(LINEAR, values / measure.k, layout)
+    per_retrieved = measure.k is None
+    return measure._sum(LINEAR, values / (measure.k or 1), layout, per_retrieved=per_retrieved)
 
 
 class _DefinedAsZero(base.Relevance):
