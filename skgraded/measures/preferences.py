@@ -159,8 +159,8 @@ def edrc_per_query(
     """
     undefined = check_undefined(undefined)
     check_row_labels({"true_pairs": true_pairs, "qid": qid})
-    values = compute_preference_values(
-        true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
+    _, values = compute_preference_values(
+        true_pairs, predicted_pairs, EDRC(), discount, prior, items, qid, cycles
     )
     return {query: undefined if value is None else value[0] for query, value in values.items()}
 
@@ -168,15 +168,8 @@ def edrc_per_query(
 # Several measures of the same pairs ---------------------------------------------------------------
 
 
-def _check_prior(prior: Prior) -> Prior:
-    return prior if callable(prior) else correlation.check_prior(prior)
-
-
-def check_preference_measures(
-    measures: Measures, discount: str | Function, prior: Prior
-) -> dict[str, Measure]:
+def _name_preference_measures(measures: Measures, **settings: Any) -> dict[str, Measure]:
     """Validate the measures, and return them keyed by the names used in reports."""
-    shown = {"discount": correlation.check_discount(discount), "prior": _check_prior(prior)}
     named: dict[str, Measure] = {}
     for measure in as_measures(measures):
         if type(measure) not in FORMULAS:
@@ -188,7 +181,7 @@ def check_preference_measures(
                 raise ValueError(
                     f"Pass 'discount' and 'prior' as arguments, not as parameters of {measure}."
                 )
-            named[format_name(EDRC, shown | {"undefined": measure.undefined})] = measure
+            named[format_name(EDRC, settings | {"undefined": measure.undefined})] = measure
         else:
             named[measure.name] = measure
     return named
@@ -197,20 +190,21 @@ def check_preference_measures(
 def compute_preference_values(
     true_pairs: Any,
     predicted_pairs: Any,
-    measures: list[Measure],
+    measures: Measures,
     discount: str | Function,
     prior: Prior,
     items: ItemsLike,
     qid: QueryIds | None,
     cycles: str,
-) -> dict[Hashable, list[float] | None]:
-    """Compute all measures for each query; the result is None for queries without known pairs.
+) -> tuple[dict[str, Measure], dict[Hashable, list[float] | None]]:
+    """Return the measures by name, and the values of each query (None without known pairs).
 
     All arguments are validated before the first query is evaluated.
     """
-    discount, prior = correlation.check_discount(discount), _check_prior(prior)
-    cycles = graphs.check_cycles(cycles)
-    formulas = [FORMULAS[type(measure)] for measure in measures]
+    discount, cycles = correlation.check_discount(discount), graphs.check_cycles(cycles)
+    prior = prior if callable(prior) else correlation.check_prior(prior)
+    named = _name_preference_measures(measures, discount=discount, prior=prior)
+    formulas = [FORMULAS[type(measure)] for measure in named.values()]
     if cycles == "ignore" and _compute_edrc in formulas:
         raise ValueError(
             "EDRC requires the transitive closure of the preferences, which is not computed with "
@@ -229,7 +223,9 @@ def compute_preference_values(
     _warn_of_left_out(sides.values(), cycles)
     if _compute_edrc not in formulas:
         prior = 0.5  # only EDRC uses the prior
-    return {query: _measure_query(side, formulas, discount, prior) for query, side in sides.items()}
+    return named, {
+        query: _measure_query(side, formulas, discount, prior) for query, side in sides.items()
+    }
 
 
 def _read_sides(

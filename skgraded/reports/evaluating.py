@@ -31,7 +31,6 @@ from skgraded.measures.base import (
 from skgraded.measures.parsing import DEFAULT_MEASURES, Measures
 from skgraded.measures.preferences import (
     ItemsLike,
-    check_preference_measures,
     compute_preference_values,
 )
 from skgraded.reports.evaluation import Evaluation
@@ -427,13 +426,13 @@ def evaluate_preferences(
     """
     rows = {"true_pairs": true_pairs, "qid": qid, "sample_weight": sample_weight}
     check_row_labels(rows)
-    named, weights = check_preference_measures(measures, discount, prior), None
     codes, query_ids = queries.query_codes(qid, expected="true_pairs")
+    weights = None
     if sample_weight is not None:
         weights = door.check_weights(sample_weight, len(codes), "qid", len(query_ids))
         weights = queries.average_weights(weights, codes, np.bincount(codes))
-    values = compute_preference_values(
-        true_pairs, predicted_pairs, list(named.values()), discount, prior, items, qid, cycles
+    named, values = compute_preference_values(
+        true_pairs, predicted_pairs, measures, discount, prior, items, qid, cycles
     )
     undefined = np.array([row is None for row in values.values()])
     per_query = {
