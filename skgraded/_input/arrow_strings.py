@@ -85,14 +85,12 @@ def hash_ids(ids: np.ndarray) -> np.ndarray:
         data = np.frombuffer(b"".join(ids), dtype=np.uint8)
         ends = np.cumsum([0, *map(len, ids)], dtype=np.uint64)
         return hash_texts(data.ctypes.data, ends[:-1], ends[1:])
-    copy, spans = _find_spans_of_strings(ids if types == {str} else list(map(_write_id, ids)))
+    texts: Any = ids
+    if types != {str}:  # equal decimals become equal strings
+        texts = [f"{i.normalize():f}" if isinstance(i, Decimal) else str(i) for i in ids]
+    _, spans = _find_spans_of_strings(texts)
     assert spans is not None
     return hash_texts(*spans)
-
-
-def _write_id(value: object) -> str:
-    """Convert an id to a string; equal decimals yield equal strings."""
-    return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
 def find_spans(column: "ArrowColumn") -> Spans:

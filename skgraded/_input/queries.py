@@ -133,32 +133,23 @@ def read_group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.n
             f"group must contain only integers ≥ 1, but group[{i}] is {sizes[i]:g}. If group "
             "contains query ids, pass them as qid=."
         )
-    with np.errstate(over="ignore"):
-        total = sizes.sum()
-    if total != n:
+    if sizes.sum() != n:
         raise ValueError(
-            f"The sizes in group add up to {total:.0f} rows, but {expected} has {n}. If group "
+            f"The sizes in group add up to {sizes.sum():.0f} rows, but {expected} has {n}. If group "
             "contains query ids, pass them as qid=."
         )
-    _refuse_unsorted_index(group)
-    return sizes.astype(np.intp)
-
-
-def _refuse_unsorted_index(group: Any) -> None:
-    """Raise a ValueError if the index of a pandas Series is not sorted.
-
-    The result of ``groupby(…, sort=False).size()``, a Series without a name, is accepted.
-    """
-    if not hasattr(group, "iloc") or group.index.is_monotonic_increasing:
-        return
-    if group.name is not None or group.index.names[0] is None:
-        first = ", ".join(map(repr, group.index[:3].tolist()))
+    series: Any = group
+    is_unsorted = hasattr(series, "iloc") and not series.index.is_monotonic_increasing
+    # Accept the result of groupby(…, sort=False).size(): a Series without a name whose index has one.
+    if is_unsorted and (series.name is not None or series.index.names[0] is None):
+        first = ", ".join(map(repr, series.index[:3].tolist()))
         raise ValueError(
             f"group is a pandas Series whose index ({first}, …) is not sorted; value_counts(), "
             "for example, sorts by size. Pass the sizes in row order, for example "
             "groupby(qid, sort=False).size().to_numpy(), or, if group is already in row order, "
             "group.to_numpy()."
         )
+    return sizes.astype(np.intp)
 
 
 def sort_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None, np.ndarray]:

@@ -12,6 +12,7 @@ from skgraded._kernels.sums import mean_of_defined
 from skgraded.stats.intervals import (
     BLOCK,
     MeanEstimate,
+    Rng,
     estimate_mean,
     sum_clusters,
     sum_differences,
@@ -24,7 +25,6 @@ PIECE = 1024  # number of queries per matrix product of sign flips and differenc
 MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, relative to the sum of absolute values
 WIDE = 1e9  # ratio of two differences above which the larger's slack may exceed the smaller
-Seed = int | np.random.Generator
 
 
 class PairedSample(NamedTuple):
@@ -137,7 +137,7 @@ def p_values(
     test: str,
     rows: np.ndarray,
     n_resamples: int,
-    seed: Seed,
+    seed: Rng,
     advance: Advance = show_nothing,
     cluster: np.ndarray | None = None,
 ) -> np.ndarray:
@@ -203,7 +203,7 @@ def _row_by_row(
 
 
 def _randomization(
-    rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance, cluster: np.ndarray | None
+    rows: np.ndarray, n_resamples: int, seed: Rng, advance: Advance, cluster: np.ndarray | None
 ) -> np.ndarray:
     known = ~np.isnan(rows).all(axis=0)
     cluster = None if cluster is None else cluster[known]
@@ -329,7 +329,7 @@ def _double_ranks(differences: np.ndarray) -> np.ndarray:
 
 
 def _bootstrap(
-    rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance, cluster: np.ndarray | None
+    rows: np.ndarray, n_resamples: int, seed: Rng, advance: Advance, cluster: np.ndarray | None
 ) -> np.ndarray:
     p = np.empty(len(rows))
     counting = ~np.isnan(rows)
@@ -343,7 +343,7 @@ def _bootstrap(
 
 
 def _compute_p_of_draws(
-    rows: np.ndarray, cluster: np.ndarray | None, n_resamples: int, seed: Seed, advance: Advance
+    rows: np.ndarray, cluster: np.ndarray | None, n_resamples: int, seed: Rng, advance: Advance
 ) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, means = np.random.default_rng(seed), rows.mean(axis=1)
