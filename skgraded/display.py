@@ -633,8 +633,8 @@ class IntervalDisplay(Display):
     ) -> Self:
         """Plot the mean differences of a comparison with their confidence intervals.
 
-        Without a baseline, each row shows a pair of systems. If there are more than 24 rows, only
-        those with the largest differences are drawn.
+        If there is no baseline, each row shows a pair of systems. If there are more than 24 rows,
+        only those with the largest differences are drawn.
 
         Parameters
         ----------

@@ -285,7 +285,7 @@ def replace_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.nda
 
     If `rule` is "irrelevant", unjudged documents get grade 0, and the positions are None (all
     rows). If it is "drop", the rows of unjudged documents are removed; a query without judged
-    documents keeps one row, which has grade 0 and position -1 and counts as not retrieved.
+    documents keeps one row, which has grade 0 and position -1 and is treated as not retrieved.
     """
     layout = judgments._layout
     return layout.remember(("without_unjudged", rule), lambda: _replace(judgments, layout, rule))

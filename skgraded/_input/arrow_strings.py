@@ -112,6 +112,6 @@ def _find_spans_of_chunk(array: "pa.Array") -> Spans:
     ends = np.frombuffer(ends, dtype=np.int64 if is_large else np.int32)
     ends = ends[array.offset : array.offset + len(array) + 1]
     if (ends[1:] < ends[:-1]).any():
-        raise ValueError("Arrow data is corrupt: a string ends before it starts.")
+        raise ValueError("Arrow data are corrupt: a string ends before it starts.")
     ends = ends.astype(np.int64, copy=False).view(np.uint64)
     return 0 if data is None else data.address, ends[:-1], ends[1:]

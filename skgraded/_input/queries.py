@@ -208,7 +208,7 @@ def find_distinct_rows(
     values: Mapping[str, np.ndarray],
     duplicates: str,
 ) -> np.ndarray | None:
-    """Return the indices of the rows to keep if documents are repeated, or None to keep all rows.
+    """Return the indices of the rows to keep, or None if no document is repeated in a query.
 
     `codes` contains the index in `query_ids` of each row's query. The arrays in `values`, keyed by
     argument, must be equal in repeated rows. Raise a ValueError if they differ, or if `duplicates`

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ENGINES = ("dask", "pyspark")  # packages whose DataFrames require a separate skgraded module
 LIBRARIES = ("duckdb", "narwhals", "pandas", "polars", "pyarrow")  # packages of other tables
 UNLABELLED = frozenset((type(None), np.ndarray, list))
-Labels = Sequence[tuple[str, Any]]  # (argument, index) pairs with distinct indexes
+Labels = Sequence[tuple[str, Any]]  # (argument, pandas Index) pairs; all indexes differ
 
 
 class FeatureTable(Protocol):
@@ -265,7 +265,7 @@ def refuse_unknown(
 
 # Names that many tools give to the columns of qrels, runs and tables of scores --------------------
 
-# A group of names is used only if a table has no name from an earlier group.
+# The names in a group are used only if no column has a name from an earlier group.
 # In PyTerrier DataFrames, `qid` contains query ids, and `query` contains query texts.
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "query": (("qid", "query_id", "q_id", "query-id", "query", "user_id"),),

@@ -118,7 +118,10 @@ class _LGBMAdapter(BoosterAdapter):
         return n_gains - 1, f"{advice}, or set label_gain (one gain for each grade from 0)"
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:
-        """Return an unfitted copy and the labels (integer codes if the grades serve as gains)."""
+        """Return an unfitted copy of the estimator, and the labels to train it on.
+
+        The labels are integer codes if the grades serve as gains.
+        """
         # Disable LightGBM's default metric, ndcg, which rejects fractional labels.
         model, _ = super()._copy_for(grades, n_rounds)
         if self._takes_gains:

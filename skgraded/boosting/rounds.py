@@ -226,7 +226,7 @@ class Objective:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the gradient and hessian of each row, multiplied by the query weights.
 
-        Gradients and hessians are finite 32-bit floats, clipped to half the largest 32-bit float.
+        Their magnitudes are clipped to half the largest 32-bit float, so they are finite.
         """
         scores, layout = read_predictions(preds, judgments.n_rows), get_layout(judgments)
         order, codes = layout.remember("swaps", lambda: _shuffle_rows(layout))

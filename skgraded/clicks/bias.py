@@ -152,7 +152,7 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Impressions, method: str, unit: str | None = None) -> Self:
-        """Count impressions and clicks; if `unit` is None, use the default described above."""
+        """Count impressions and clicks; `unit` defaults to the unit that `Counts` describes."""
         codes, position = rows.codes, rows.places
         n = len(position)
         unit = unit or next((name for name in ("session", "qid") if name in codes), "row")

@@ -140,7 +140,7 @@ def _read_documents(documents: ArrayLike, name: str, n: int | None, expected: st
 
 
 def _has_columns(source: Any, side: str) -> bool:
-    """Return whether an object is a table, not a dict that maps queries to documents."""
+    """Return whether an object is a table rather than a dict that maps queries to documents."""
     if not isinstance(source, Mapping):
         return hasattr(source, "column_names") or hasattr(source, "columns")
     has_items = _has_items(next(iter(source.values()), None))

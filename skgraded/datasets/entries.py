@@ -71,7 +71,7 @@ class Entries:
         return replace(entries, query_codes=codes, query_ids=self.query_ids[used])
 
     def refuse_missing_scores(self) -> Self:
-        """Raise an error that names the first document in a run that has no score."""
+        """Raise an error that names the first document without a score, if any."""
         is_missing = np.isnan(self.numbers)
         if is_missing.any():
             row = int(is_missing.argmax())

@@ -62,7 +62,7 @@ FOUR = Form(
     advice=" The columns must be query document rank score; qrels (query iteration document grade) "
     "are not a run.",
 )
-THREE = {  # keyed by the content of the third column; None if the content is still unknown
+THREE = {  # keyed by the content of the third column; the key None means that it is unknown
     "rank": Form(
         "a run with three columns",
         ("query", "document", "rank"),

@@ -334,8 +334,8 @@ def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np
 def evaluate_items(items: list[Item], job: Job) -> Measured:
     """Evaluate the rows in `items`, and add the results to the per-query values in `items`.
 
-    The items come from `evaluate_parts`. For each query in them, `items` must contain all rows and
-    values of the query. If a query was evaluated in two parts, raise a ValueError that names it.
+    The items come from `evaluate_parts`, and must contain all rows and values of their queries. If
+    a query was evaluated in two parts, raise a ValueError that names it.
     """
     tables = [item for item in items if not isinstance(item, Measured)]
     measured = [item for item in items if isinstance(item, Measured)]

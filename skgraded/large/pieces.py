@@ -29,8 +29,8 @@ from skgraded.large.parts import (
 # These constants affect speed and memory usage, but never the results.
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
 MAX_QUERIES_IN_MEMORY = 2**18  # maximum number of queries whose values are in memory
-N_PIECES = 64  # number of pieces on disk if the number of rows is unknown
-N_PIECES_OF_QUERIES = 8  # number of pieces on disk for per-query values
+N_PIECES = 64  # number of pieces on disk if rows are shuffled and their number is unknown
+N_PIECES_OF_QUERIES = 8  # number of pieces on disk if rows are not shuffled
 ROWS_PER_PIECE = 2**20  # number of rows per piece, which must fit in memory
 ROWS_PER_WRITE = 2**18  # minimum number of rows in each write of a large table
 MIN_ROWS_PER_WRITE = 2**14  # minimum average number of rows per piece in each write
@@ -128,7 +128,10 @@ def open_values(
 def regroup_items(
     items: Iterable[Item], file: IO[bytes], job: Job, n_rows: int | None
 ) -> Iterator[list[Item]]:
-    """Yield lists of items; no query is in two lists. Large amounts are first written to `file`."""
+    """Yield lists of items; no query is in two lists.
+
+    If the items are large in total, they are first written to `file`.
+    """
     n, limit = N_PIECES_OF_QUERIES, MAX_QUERIES_IN_MEMORY
     if job.partitioning == "shuffle":
         n, limit = N_PIECES, MAX_ROWS_IN_MEMORY

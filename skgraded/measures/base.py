@@ -127,7 +127,7 @@ def share_fields(cls: type[M]) -> type[M]:
 
 
 def _with_names(initialize: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a dataclass's __init__ to raise a helpful error for unknown parameters."""
+    """Wrap a dataclass's __init__ so that unknown parameters raise a helpful error."""
 
     @wraps(initialize)
     def __init__(self: Measure, *values: Any, **parameters: Any) -> None:
@@ -522,7 +522,7 @@ class Scaled(Measure):
     )
 
     def _find_tops(self, layout: Layout) -> np.ndarray:
-        """Return `max_grade` or, if it is None, the query's highest grade, for each query."""
+        """For each query, return `max_grade` or, if it is None, the query's highest grade."""
         if self.max_grade is None:
             return layout.top_grades
         scale = layout.round_grade(self.max_grade)

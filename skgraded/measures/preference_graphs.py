@@ -170,7 +170,7 @@ class Scores:
 
 
 # For each block of items, `iterate_sides` yields two pairs of a bit table and an array.
-# The array contains the index of each item's row in the table; -1 means that no bit is set.
+# The array contains the index of each item's row in the table; -1 stands for a row of zeros.
 # In the first table, an item's row marks the items in the block that rank above this item.
 # In the second table, an item's row marks the items in the block that rank below this item.
 # `number` contains the index of each item among the counted items; -1 means not counted.

@@ -85,8 +85,8 @@ class CandidateRounds(StoppingState):
 
     A candidate is dropped if its mean cannot reach `to_reach`; `leader` contains the values of the
     best candidate so far. For each fold, `splits` contains boolean masks of the training rows and
-    the test rows. After the training, `splits` is empty, so that a `QueryRanker` is fitted on all
-    rows for the best number of rounds.
+    the test rows. After training, `splits` is empty, so that a `QueryRanker` is fitted on all rows
+    for the best number of rounds.
     """
 
     def __init__(

@@ -181,7 +181,7 @@ def check_arguments(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Check the settings; return the arguments for the estimator and for validation.
 
-    A validation set in LightGBM's form is moved from `fit_params` to `validation`.
+    If the validation set is in LightGBM's form, move it from `fit_params` to `validation`.
     """
     if "eval_X" in fit_params:
         raise TypeError(

@@ -83,7 +83,7 @@ class RankerOnRows:
         """Fit a copy of the ranker on the given rows, with the metadata that it requests.
 
         If `rounds` is given, a QueryRanker with early stopping trains on the folds in `rounds` or,
-        once these have been trained, on all rows for the best number of rounds.
+        if this training is over, on all rows for the best number of rounds.
         """
         with trust_input(), config_context(enable_metadata_routing=True):
             ranker = make_adapter(self.ranker).copy()
@@ -105,7 +105,7 @@ class RankerOnRows:
             return fitted
 
     def predict_scores(self, fitted: Estimator, rows: np.ndarray) -> np.ndarray:
-        """Score the given rows with a fitted copy of the ranker; reject NaN."""
+        """Score the given rows with a fitted copy of the ranker; NaN raises an error."""
         X = take_rows(self.features, rows)
         predicted = score_documents(fitted, X, self.response_method)
         scores = column(predicted, "The prediction", len(rows), "the test set")
@@ -189,7 +189,7 @@ def _assign_columns(
 ) -> tuple[list[TableColumn], list[Key]]:
     """Return the columns to remove from X, and the columns that a QueryRanker drops instead.
 
-    A QueryRanker drops columns itself, so the column positions in its parameters remain valid.
+    If a QueryRanker drops the columns, the column positions in its parameters remain valid.
     """
     of_ranker = QuerySource.of_estimator(ranker)
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:

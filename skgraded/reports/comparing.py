@@ -416,7 +416,7 @@ def _test_samples(
     settings: Settings,
     progress: bool,
 ) -> np.ndarray:
-    """Return the p-value of each row; all rows of a part share the same resamples."""
+    """Return the p-value of each row; all rows of a segment share the same resamples."""
     test, n_resamples, p = settings.test, settings.n_resamples, np.full(len(samples), np.nan)
     if test is None:
         return p

@@ -192,7 +192,7 @@ class Evaluation(Report):
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """Number of undefined queries, keyed by measure name."""
+        """Number of queries for which a measure is undefined, keyed by measure name."""
         return {name: int(flags.sum()) for name, flags in self.undefined.items()}
 
     @property

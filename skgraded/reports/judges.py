@@ -592,7 +592,7 @@ def prediction_powered(
 def plan_judgments(
     pilot_human: Evaluation, pilot_judge: Evaluation, half_width: float, level: float = 0.95
 ) -> tables.DataFrame:
-    """Estimate how many queries people must judge for an interval of a given width.
+    """Estimate how many queries people must judge to obtain an interval of a given width.
 
     Parameters
     ----------
@@ -654,7 +654,7 @@ def plan_judgments(
 def _samples(
     evaluations: dict[str, Evaluation],
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the human values, and the judge's values for the same and for all other queries.
+    """Return the human values, and the judge's values for the same queries and for all others.
 
     `evaluations` contains the human Evaluation and the judge's, keyed by argument name.
     """

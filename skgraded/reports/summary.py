@@ -297,7 +297,7 @@ class Summary(Mergeable):
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """Number of undefined queries, keyed by measure name."""
+        """Number of queries for which a measure is undefined, keyed by measure name."""
         return {name: tally.n_undefined for name, tally in self.tallies.items()}
 
     def mean(self) -> dict[str, float]:

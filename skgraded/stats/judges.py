@@ -267,7 +267,7 @@ class PoweredMean(NamedTuple):
 
     @property
     def worth(self) -> float:
-        """Number of human-judged queries needed for the same standard error without the judge."""
+        """Number of human-judged queries that would yield the same standard error on their own."""
         if not self.standard_error:
             return float(self.n)
         return self.n * (self.human_error / self.standard_error) ** 2

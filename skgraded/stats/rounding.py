@@ -1,9 +1,9 @@
 """Compare values up to rounding errors, compute exact sums, and assign values to histogram bins.
 
 Two values in a sample are considered equal if they differ by at most 5e-13 times the larger value
-or the sample's mean absolute value, whichever is greater. For example, a TauAP value near 0 is a
-difference of larger numbers and has their rounding errors. Multiplying all values by a constant
-does not change which values are equal.
+or the sample's mean absolute value, whichever is greater. The mean is used because, for example, a
+TauAP value near 0 is a difference of larger numbers and has their rounding errors. Multiplying all
+values by a constant does not change which values are equal.
 """
 
 import math
@@ -203,7 +203,7 @@ MAX_BIN = STEPS + 1024 * FINER - 1
 def find_bins(values: np.ndarray) -> np.ndarray:
     """Return the histogram bin of each value.
 
-    Bins from -1 to 1 have the width 0.001; for larger absolute values, there are 2**14 bins per
+    Bins from -1 to 1 have width 0.001; for larger absolute values, there are 2**14 bins per
     doubling.
     """
     sizes = np.abs(values)

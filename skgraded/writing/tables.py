@@ -68,7 +68,7 @@ class Column(NamedTuple):
     """A column of a table."""
 
     heading: str
-    # "name", "text" or one of `KINDS`; if systems are swapped, "signed" numbers change their sign.
+    # "name", "text" or one of `KINDS`; "signed" numbers change sign if the systems are swapped.
     kind: str
     narrowest: str = "page"  # the narrowest output in OUTPUTS that includes the column
     # If the systems of a row are swapped, this column and the column `other` swap their values.

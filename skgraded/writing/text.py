@@ -12,7 +12,7 @@ from skgraded._input.door import plain
 from skgraded._input.messages import choose_noun, counted, escape_unprintable
 
 NAME = 48  # maximum number of characters in a name
-NOTED_SHARE = 0.1  # reports contain a note if a larger share of queries is undefined
+NOTED_SHARE = 0.1  # reports contain a note if a measure is undefined for more of the queries
 DIGITS = 4  # number of decimals in tables, sentences and pages
 MOST_NAMED = 3  # maximum number of systems in a list of names
 MOST_LEADS = 4  # maximum number of sentences in a verdict
@@ -242,10 +242,11 @@ def describe_caveats(
 
 
 def describe_lacking(heading: str, names: Sequence[str]) -> str:
-    """Report systems that lack values for some queries of other systems."""
+    """Report systems that lack values for some queries for which other systems have values."""
     return (
         f"{_list_names(sorted(names))} {choose_noun(len(names), 'has', 'have')} no value of "
-        f"{heading} for some queries of other systems, so the means are over different queries."
+        f"{heading} for some queries for which other systems have one, so the means are over "
+        "different queries."
     )
 
 

@@ -157,8 +157,8 @@ def test_the_mean_of_a_system_is_over_its_own_queries():
         assert np.isnan(rows["bad"]["mean"]) and not rows["bad"]["is_best"]
         assert board.verdict == (
             "A leads on AP (0.8667); not significantly better than C and B; not tested against "
-            "bad. A, B and bad have no value of AP for some queries of other systems, so the means "
-            "are over different queries."
+            "bad. A, B and bad have no value of AP for some queries for which other systems have "
+            "one, so the means are over different queries."
         )
         assert board.note.endswith("so the means are over different queries.")
 
