@@ -352,8 +352,8 @@ def check_weights(
 ) -> np.ndarray:
     """Return weights as float64; they must be finite and ≥ 0, and at least one must be positive.
 
-    If there are `n_queries` weights instead of `n`, the error explains how to repeat them for each
-    row.
+    If there are `n_queries` weights instead of `n`, the error explains how to repeat each weight
+    for the rows of its query.
     """
     weights = column(weights, name)
     if n != len(weights) == n_queries:

@@ -224,7 +224,7 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 
 
 class _CatBoostMetric(_Metric, BoostingMetric):
-    """A metric that reads the labels of both data sets from the Pools in the first round.
+    """A metric that reads the labels of all data sets from the Pools in the first round.
 
     CatBoost passes only labels and predictions, so the metric identifies the data set by its
     labels. Each training run copies the metric, so a copy reads the Pools of a single run.
@@ -239,7 +239,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
         self._has_warned = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # `eval_metric` makes each copy, so that copies do not contain the original's data sets.
+        # Copies are made by `eval_metric`, so that they do not contain the original's data sets.
         # Pickle could not import the metric's class, because the class is created at run time.
         return eval_metric, (self.measures[0], *self._group_ids)
 

@@ -114,7 +114,7 @@ def cache_judgments(
 
 
 def refuse_part(what: object, instead: str) -> NoReturn:
-    """Raise a ValueError: in distributed training, each worker has only some of the queries."""
+    """Raise a ValueError for distributed training, where each worker has only some queries."""
     raise ValueError(
         f"In distributed training, {what} would report the mean over the queries of a single "
         f"worker. Omit it, and {instead}."
@@ -267,7 +267,7 @@ def is_trainable(measure: Measure) -> bool:
     plan = prepare(measure, get_layout(Judgments([0.0]))).plan
     if plan is None:
         return False
-    # Without a discount, swapping two of the first k documents does not change the measure.
+    # If there is no discount, swapping two of the first k documents does not change the measure.
     return plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
 
 

@@ -193,7 +193,7 @@ def _write_table(
 
 
 def _join_text(parts: list[str], lines: list[str], args: Namespace) -> str:
-    """Join tables and the lines of text that follow them, separated by blank lines."""
+    """Join tables with blank lines, and append the lines of text as the last paragraph."""
     styles: dict[str, Any] = {"markdown": tables.escape_markdown, "latex": "% {}".format}
     prose = "\n".join(map(styles.get(args.format, str), lines))
     return "\n\n".join(filter(None, [*parts, prose]))

@@ -240,7 +240,7 @@ def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.nd
         raise ValueError(
             f"Row {row} has a click at position {rows.places[row] + 1}, whose examination is "
             "unknown or 0. Leave out the rows at such positions, or pass bias as an array that "
-            "contains a positive examination for each of them."
+            "contains a positive examination for these positions."
         )
     return examination
 

@@ -30,7 +30,7 @@ def read_positions(position: ArrayLike) -> np.ndarray:
 
 
 def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: str = "") -> None:
-    """Raise a ValueError with the rule and the first invalid value unless all values are valid."""
+    """If a value is invalid, raise a ValueError that contains it and the rule."""
     if not is_valid.all():
         row = int(np.argmin(is_valid))
         raise ValueError(f"{rule}; got {values[row]:g} in row {row}.{advice}")
@@ -61,7 +61,7 @@ class Impressions:
 
     @classmethod
     def read(cls, columns: Mapping[str, Any], names: Mapping[str, str]) -> Self:
-        """Check the columns of a log; the keys of both mappings are the names of the arguments.
+        """Check the columns of a log; `columns` and `names` are keyed by argument name.
 
         `names` contains the column names for error messages.
         """

@@ -503,10 +503,10 @@ def compute_limits(
 def sum_discounts(
     rows: Impressions, scores: Mapping[str, np.ndarray], dcg: DCG, cluster: np.ndarray
 ) -> Any:
-    """Sum over the sessions of each cluster; return a sparse matrix with one column per cluster.
+    """Sum discounts and counts for each cluster of sessions, and return a sparse matrix.
 
-    The rows contain the discounts of clicked items per system and position, then the number of
-    clicks per position, and finally the number of sessions.
+    Each column is a cluster. The rows contain the discounts of clicked items per system and
+    position, then the number of clicks per position, and finally the number of sessions.
     """
     from scipy.sparse import csr_array, vstack
 

@@ -96,7 +96,7 @@ class Entries:
         return self.without(rows)
 
     def find_repeats(self) -> np.ndarray:
-        """Return rows whose document occurs earlier in the same query, and the earlier rows."""
+        """Return rows that repeat an earlier row's query and document, and the earlier rows."""
         if self.are_distinct:
             return np.empty((2, 0), dtype=np.intp)
         return find_repeated_documents(self.query_codes, self.document)
@@ -208,7 +208,7 @@ def make_finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.n
 
 
 def find_repeated_documents(query_codes: np.ndarray, document: Any) -> np.ndarray:
-    """Return rows whose document occurs earlier in the same query, and the earlier rows."""
+    """Return rows that repeat an earlier row's query and document, and the earlier rows."""
     query_codes = query_codes.astype(np.intp)
     order, starts = sort_by_query(query_codes, query_codes.max(initial=-1) + 1)
     if order is not None:

@@ -127,7 +127,7 @@ def parse_file(source: File, path: str, parse: Callable[[bytes, int], Any]) -> I
 def parse_blocks(
     parts: Iterable[tuple[int, bytes]], path: str, parse: Callable[[bytes, int], Any]
 ) -> Iterator[Any]:
-    """Yield ``parse(block, n)`` for each block of complete lines; `n` is its first line number.
+    """Yield ``parse(block, n)`` for each block of complete lines; its first line is line `n`.
 
     If `parse` raises a ValueError, the lines are parsed one by one to find the line at fault.
     """

@@ -97,7 +97,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO) -> Bunch:
     The content determines the format:
 
     - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. If
-      three tabs separate the columns of a line, ids may contain spaces. Blank lines, and lines that
+      a line contains exactly three tabs, its ids may contain spaces. Blank lines, and lines that
       begin with ``#``, are skipped.
     - Tab- or comma-separated tables with a header, such as ``query-id corpus-id score`` (BEIR) or
       ``query,docid,rating`` (Quepid). Column names are as in `join_run`. Rows without a grade
@@ -473,7 +473,7 @@ def _parse_with_arrow(text: bytes, form: Form, separator: bytes) -> dict[str, An
 
 
 def _add_line_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
-    """Add line numbers to a block; its column `number` has the grades, scores or negated ranks."""
+    """Add line numbers to a block; store its grades, scores or negated ranks as `number`."""
     if form is THREE[None]:
         codes, texts = columns["rank or score"]
         words = list(map(str.encode, texts))

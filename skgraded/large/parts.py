@@ -431,7 +431,7 @@ def merge_sums(sums: Iterable[Merged | None]) -> Merged | None:
 
 
 def finish(report: Merged | None, job: Job) -> Merged:
-    """Add the label; raise a ValueError if there are no queries, or none has a positive weight."""
+    """Add the label; raise a ValueError unless at least one query has a positive weight."""
     if report is None:
         raise ValueError("y_true is empty: pass at least one row.")
     summary = report if isinstance(report, Summary) else next(iter(report.systems.values()))

@@ -264,7 +264,7 @@ def read_folder_names(path: str) -> FolderColumns:
 def _add_folder_columns(
     batch: pa.Table | pa.RecordBatch, folders: FolderColumns, job: Job, path: str
 ) -> pa.Table:
-    """Add required columns from folder names; compare values if the file also has them."""
+    """Add required columns from folder names; if the file has such a column, compare the values."""
     table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
     for name in job.columns:
         if name not in table.column_names:

@@ -191,9 +191,9 @@ def _repartition(
 ) -> DataFrame:
     """Split all partitions into pieces, and repartition these so that no query is split.
 
-    For "shuffle", the pieces contain rows; otherwise, they contain per-query values, and the rows
-    of queries that may continue in other partitions. A single execution of the plan returns values
-    and rows, because a second execution may partition the rows differently.
+    If the partitioning is "shuffle", the pieces contain rows; otherwise, they contain per-query
+    values and the rows of queries that may continue in other partitions. A single execution of the
+    plan returns values and rows, because a second one may partition the rows differently.
     """
     if not isinstance(df, DataFrame):
         raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
@@ -221,10 +221,10 @@ def _repartition(
 
 @contextmanager
 def _lift_limit_in_bytes(spark: SparkSession) -> Iterator[None]:
-    """For jobs started by this thread, limit an Arrow batch only in rows, not in bytes.
+    """For jobs started by this thread, limit the rows of an Arrow batch, but not its bytes.
 
-    By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
-    as long as the rest of the transfer to Python.
+    To limit the bytes, Spark 4 would recompute the size of the batch after each row, which takes
+    twice as long as the rest of the transfer to Python.
     """
     context = getattr(spark, "sparkContext", None)
     if context is None:  # Spark Connect has no sparkContext

@@ -238,7 +238,7 @@ def expand_name(text: str | Measure, names: str | None = None) -> list[Any]:
 
 
 def choose_names(texts: Iterable[Any], names: str | None) -> str | None:
-    """Return "trec_eval" if a text contains "official"; otherwise, return `names` unchanged."""
+    """Return "trec_eval" if any of the texts contains "official", and `names` otherwise."""
     return "trec_eval" if any("official" in expand_name(text) for text in texts) else names
 
 

@@ -376,7 +376,7 @@ def read_item_scores(scores: Mapping[Hashable, Any], name: str) -> dict[Hashable
 
 
 def read_items_by_query(items: Any, queries: Collection[Hashable]) -> dict[Hashable, Items]:
-    """Return the items of each query in the form of `read_items`, or None for all items."""
+    """Return the items of each query, converted by `read_items`; None means all items."""
     if not isinstance(items, Mapping):
         return dict.fromkeys(queries, None if items is None else read_items(items, "items"))
     refuse_lacking(queries, items, "items")

@@ -188,7 +188,7 @@ class QuerySource:
     # Values of rows ------------------------------------------------------------------------------
 
     def read(self, X: Features) -> Any:
-        """Return the value of each row of `X`, which must be a table if `column` is set."""
+        """Return the query or time of each row of `X`, which must be a table if `column` is set."""
         if self.is_series:
             return self._look_up(X)
         table: Any = tables.convert_features(X) if self.column is None else X
@@ -204,7 +204,7 @@ class QuerySource:
         n_sources = self.is_in_X + (qid is not None) + (group is not None)
         if n_sources > 1:
             raise ValueError(
-                f"{caller}: the queries must be passed only once, in X or as qid or group."
+                f"{caller}: the queries must be passed only once: in X, as qid, or as group."
             )
         if n_sources == 0:
             raise ValueError(NO_QID.format(caller=caller))

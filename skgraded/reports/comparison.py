@@ -127,7 +127,7 @@ class Comparison(Report):
     n_clusters: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the data in `to_json`, except package versions, as a dict."""
+        """Return what `to_json` writes, except package versions, as a dict."""
         return {
             "kind": "Comparison",
             "version": VERSION,

@@ -265,8 +265,8 @@ def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None =
 
     Return whether a warning was issued.
 
-    Grades that start at 1 are probably star ratings. If unjudged documents count as irrelevant,
-    there is no warning, because their grade is 0.
+    Grades that start at 1 are probably star ratings. There is no warning if unjudged documents
+    count as irrelevant, because these documents have the grade 0.
     """
     layout = get_layout(judgments)
     present = layout.counts > 0

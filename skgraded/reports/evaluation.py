@@ -142,7 +142,7 @@ class Evaluation(Report):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the data in `to_json`, except package versions, as a dict."""
+        """Return what `to_json` writes, except package versions, as a dict."""
         return {
             "kind": type(self).__name__,
             "version": VERSION,
@@ -470,7 +470,7 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 def replace_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
     """Return a copy with some fields replaced; the new values are not validated.
 
-    This allows subsets of queries whose weights are all 0.
+    For example, the weights may all be 0, as in a subset of the queries.
     """
     changed = copy(evaluation)
     vars(changed).update(fields)
@@ -705,7 +705,7 @@ class CrossEvaluation(Evaluation):
     estimators: list[Any] | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the data in `to_json`, except package versions, as a dict without estimators."""
+        """Return what `to_json` writes, except package versions, as a dict without estimators."""
         return {
             **super().to_dict(),
             "fold": write_arrays(self.fold),

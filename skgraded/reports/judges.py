@@ -48,7 +48,7 @@ from skgraded.stats.rounding import ROUNDING
 from skgraded.writing import tables
 from skgraded.writing.text import list_values
 
-MOST_GRADES = 1000  # maximum number of distinct grades in ordinal statistics, to limit memory
+MOST_GRADES = 1000  # maximum number of distinct grades in ordinal statistics, to limit memory use
 PERSISTENCE = 0.9  # persistence parameter p of the rank-biased overlap
 LEADERBOARDS = (
     "judge",

@@ -237,7 +237,7 @@ class Summary(Mergeable):
         return add_label(summary, label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the data in `to_json`, except package versions, as a dict."""
+        """Return what `to_json` writes, except package versions, as a dict."""
         return {
             "kind": "Summary",
             "version": VERSION,
@@ -466,7 +466,7 @@ class Summaries(Mergeable, Samples):
         return add_label(cls(systems, differences), label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the data in `to_json`, except package versions, as a dict."""
+        """Return what `to_json` writes, except package versions, as a dict."""
         systems = {name: drop_segments(summary).to_dict() for name, summary in self.systems.items()}
         return {
             "kind": "Summaries",
@@ -598,7 +598,7 @@ def check_summaries(reports: Mapping[str, Any], are_merged: bool = False) -> Non
     """Raise an error unless the reports have the same settings and distinct labels.
 
     Reports to be merged must have the same `by`, and either all or none must have weights. If
-    reports are not merged, equal weights count as no weights.
+    reports are only compared, equal weights are treated like no weights.
     """
     name_of_label: dict[str, str] = {}
     for name, report in reports.items():

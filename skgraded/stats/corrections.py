@@ -27,15 +27,15 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
 
 
 def is_significant(p: Numbers, level: Numbers) -> Any:
-    """Return whether corrected or uncorrected p-values are significant at a confidence level."""
+    """Return whether p-values, corrected or not, are significant at a confidence level."""
     return p <= 1 - level + 1e-12  # in floating point, 1 - 0.95 is not exactly 0.05
 
 
 def find_level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
     """Return the individual level at which the intervals have the joint confidence level `level`.
 
-    For "fdr_bh", `level` is the expected share of significant differences whose intervals contain
-    the true mean (Benjamini and Yekutieli 2005).
+    If `correction` is "fdr_bh", `level` is the expected share of significant differences whose
+    intervals contain the true mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))
     if correction is None or not n_tests:

@@ -90,10 +90,10 @@ def compute_t_limits(estimates: MeanEstimate | Moments, level: Numbers) -> tuple
 def estimate_mean(
     values: np.ndarray, weights: np.ndarray | None, cluster: np.ndarray | None = None
 ) -> MeanEstimate:
-    """Estimate the mean m = Σ w v / Σ w and its error √(G / (G - 1) Σ_g (Σ w (v - m))²) / Σ w.
+    """Estimate the mean m = Σ w v / Σ w and its standard error.
 
-    The inner sum is over the values in cluster g, and G is the number of clusters. If `cluster`
-    is None, each value is its own cluster.
+    The error is √(G / (G - 1) Σ_g (Σ w (v - m))²) / Σ w. The inner sum is over the values in
+    cluster g, and G is the number of clusters. If `cluster` is None, each value is its own cluster.
     """
     values, weights, cluster = _keep_counting(values, weights, cluster)
     n = len(values)

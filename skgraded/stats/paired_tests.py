@@ -143,9 +143,9 @@ def p_values(
 ) -> np.ndarray:
     """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
 
-    Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
-    differences are 0 or there is only one, and nan if there are none. `advance` is called with the
-    number of resamples drawn, and `cluster` contains the cluster number of each query.
+    Each row contains the differences for one test; nan values are ignored. The two-sided p-value is
+    1 if all differences are 0 or there is only one, and nan if there are none. `advance` is called
+    with the number of resamples drawn, and `cluster` contains the cluster number of each query.
     """
     counting = np.count_nonzero(sum_clusters((~np.isnan(rows)).astype(int), cluster), axis=1)
     p = np.where(counting, 1.0, np.nan)
@@ -424,7 +424,7 @@ TESTS = {
 
 
 def draws_resamples(test: str | None) -> bool:
-    """Return whether a test draws resamples; None means no test."""
+    """Return whether `test` draws resamples; if `test` is None, return False."""
     return test is not None and TESTS[test].draws
 
 

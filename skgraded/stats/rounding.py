@@ -138,7 +138,7 @@ class Moments:
 
     @property
     def n_units(self) -> int:
-        """Number of independent units; without clusters, each value is a unit."""
+        """Number of independent units; each value is a unit."""
         return self.n
 
     @property

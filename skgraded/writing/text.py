@@ -181,7 +181,7 @@ class Lead(NamedTuple):
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
     """Describe the leaders on the first measure and on other measures with different leaders.
 
-    `leads` contains one lead per segment for the first measure, then for each other measure.
+    For the first measure, then for each other measure, `leads` contains one lead per segment.
     """
     shown = [
         lead
