@@ -515,7 +515,7 @@ def check_comparison(comparison: Comparison) -> None:
 
 
 def measure_names(measures: Measures | None, known: list[str]) -> list[str]:
-    """Return the names of the measures to draw; by default, return all known names."""
+    """Return the names of the measures to draw; if `measures` is None, all names in `known`."""
     if measures is None:
         return known
     listed = [measures] if isinstance(measures, (str, Measure)) else measures

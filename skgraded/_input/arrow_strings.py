@@ -47,7 +47,7 @@ def number_strings(ids: list[Any] | np.ndarray) -> Numbered | None:
 
 
 def _find_spans_of_strings(ids: list[Any] | np.ndarray) -> tuple[np.ndarray, Spans | None]:
-    """Return ids as an array, and the memory spans of their strings (None unless all are str)."""
+    """Return ids as an array, and their strings' memory spans (None unless all ids are str)."""
     if isinstance(ids, list):
         ids = np.fromiter(ids, dtype=object, count=len(ids))
     elif ids.dtype.kind == "O":

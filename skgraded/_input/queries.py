@@ -59,8 +59,8 @@ def _number_blocks(
 ) -> tuple[Any, ...]:
     """Return the number of rows, the first row of each block of equal ids, and the encoded ids.
 
-    If the second element is None, the ids of all rows are encoded; otherwise, only the id of the
-    first row of each block is.
+    If the ids of all rows are encoded, None is returned for the first rows; otherwise, one id per
+    block is encoded.
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:
@@ -229,7 +229,7 @@ def find_distinct_rows(
     if duplicates == "raise":
         raise door.make_argument_error(
             f"{repeated(later[0])} more than once. Remove the repeated rows, or pass "
-            "duplicates='drop' to count rows with equal values once.",
+            "duplicates='drop' to keep one of several equal rows.",
             "duplicates",
         )
     for argument, of_row in values.items():

@@ -247,7 +247,7 @@ class Adapter:
                 )
 
     def check_stopping(self, fit_params: dict[str, Any], setting: str) -> None:
-        """Raise a TypeError, because only boosters support early stopping."""
+        """Raise a TypeError; only subclasses for boosters support early stopping."""
         raise TypeError(
             f"early_stopping={setting} requires a supported booster, such as LGBMRanker, XGBRanker, "
             "CatBoostRanker or HistGradientBoostingRegressor; got "

@@ -250,7 +250,8 @@ class _LightGBMMetric(BoostingMetric):
 
 
 # The id() of each prediction array from a training run on a single machine.
-# A Booster fills the same array in every round, so each training run is examined only once.
+# A Booster fills the same array in every round, so `_refuse_distributed` looks for the Booster only
+# in the first round.
 _of_one_machine: set[int] = set()
 
 

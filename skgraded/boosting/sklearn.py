@@ -25,8 +25,8 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
         if self.estimator.early_stopping is True:
             raise ValueError(
                 f"With early_stopping=True, {type(self.estimator).__name__} holds out random rows, "
-                "which splits queries: omit it, and set QueryRanker(…, early_stopping=5), which "
-                "holds out whole queries."
+                "which splits queries: set QueryRanker(…, early_stopping=5) instead, which holds out "
+                "whole queries."
             )
 
     def _copy_for(self, grades: np.ndarray, n_rounds: int | None) -> tuple[Any, np.ndarray]:

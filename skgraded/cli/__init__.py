@@ -309,7 +309,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
 
 
 def _add_implied(args: Namespace) -> Namespace:
-    """Return the options with the implied options, measures and system names added."""
+    """Return the options together with implied options, the measures and the system names."""
     names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
     implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}
@@ -357,7 +357,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
 
 
 def _write(text: str, args: Namespace) -> None:
-    """Write the text to the file specified by --output, or to standard output."""
+    """Write the text to the file specified by --output or, if there is none, to standard output."""
     # A terminal would interpret control characters in ids.
     is_unchanged = args.format in ("csv", "html") and (args.output or not sys.stdout.isatty())
     text = (utf8 if is_unchanged else escape_unprintable)(text.rstrip("\n") + "\n")

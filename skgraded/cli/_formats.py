@@ -130,7 +130,7 @@ def summarize_columns(
 
 
 def _tabulate_systems(systems: Systems, args: Namespace) -> Any:
-    """Return a table with one row per system; with --intervals, one row per system and measure."""
+    """Return a table with one row per system (and per measure if --intervals is set)."""
     if args.intervals:
         return [
             {"run": name, **row}
@@ -289,7 +289,7 @@ def _write_comparison_csv(comparison: Comparison, systems: Systems, args: Namesp
 
 
 def _write_report(report: Evaluation | Summary | Summaries, args: Namespace) -> dict[str, Any]:
-    """Convert a report to a dict for JSON; with --intervals, the dict contains intervals."""
+    """Convert a report to a dict for JSON, with intervals if --intervals is set."""
     written = report.to_dict()
     if args.intervals:
         _add_intervals(written, report)
@@ -356,7 +356,7 @@ def _write_means_html(report: Means, systems: Systems, args: Namespace) -> str:
 
 
 # Functions that convert a report to text, keyed by command and format.
-# Each function receives the report, the reports of the systems, and the options.
+# Each function receives the report to write, the report of each system, and the options.
 WRITERS: dict[str, dict[str, Callable[[Any, Systems, Namespace], str]]] = {
     "evaluate": {
         "table": _write_means,

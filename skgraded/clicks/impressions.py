@@ -125,7 +125,7 @@ class Impressions:
                 raise ValueError(f"{purpose} requires {name}: pass {name}= to ClickLog.")
 
     def check_sessions(self, *columns: str) -> None:
-        """Raise a ValueError if a session contains several queries or repeated column values."""
+        """Raise a ValueError if a session has several queries, or repeats a value in `columns`."""
         codes = {"position": self.places} | self.codes
         values = {"position": 1 + np.arange(self.n_positions)} | self.ids
         session, faults = codes["session"], []

@@ -123,7 +123,7 @@ def _read_file(
 
 
 def _read_parquet(source: BinaryIO, path: str, names: Sequence[str], advice: str) -> Any:
-    import pandas  # noqa: F401  # if Arrow imports pandas, Ctrl+C is ignored during the import
+    import pandas  # noqa: F401  # imported here, because Arrow's import of it would ignore Ctrl+C
 
     with needs("Reading a Parquet file", "pyarrow"):
         from pyarrow.parquet import ParquetFile

@@ -287,7 +287,7 @@ def _read_form(
     third: str | None = None,
     allow_empty: bool = False,
 ) -> Entries:
-    import pandas  # noqa: F401  (if Arrow imports pandas, Ctrl+C is ignored during the import)
+    import pandas  # noqa: F401  # imported here, because Arrow's import of it would ignore Ctrl+C
 
     name, side = text_files.check_path(path), "qrels" if form is QRELS else "run"
     with closing(text_files.read_blocks(path, name)) as parts:
@@ -406,7 +406,7 @@ def _join_codes(
 
 
 def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Convert lines to columns, or to None if they contain no data; refuse invalid lines."""
+    """Convert lines to columns, or to None if they contain no data; raise an error if invalid."""
     text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
     text += b"" if text.endswith(b"\n") else b"\n"
     is_tidy = _is_tidy(text)

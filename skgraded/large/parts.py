@@ -188,7 +188,7 @@ def _align_types(columns: list[pa.ChunkedArray], name: str) -> list[Any]:
     """If possible, convert columns to types that Arrow can concatenate without loss."""
     if name == GRADE:
         return [[read_grades(column.to_numpy(), name)[0]] for column in columns]
-    if name.startswith(SCORE):  # Arrow would convert integers to float64
+    if name.startswith(SCORE):  # Arrow would concatenate integers and floats as float64
         for kind in (pa.int64(), pa.float64()):
             with suppress(pa.ArrowInvalid):  # raised if a number would change
                 return [column.cast(kind) for column in columns]
@@ -387,7 +387,7 @@ def tabulate_measured(measured: Measured, job: Job, ids: pa.Array | None = None)
 
 
 def summarize_measured(measured: Measured | None, job: Job) -> Merged | None:
-    """Return the Summary or, for several systems, the Summaries of all queries and segments."""
+    """Return the Summary (for several systems, the Summaries) of all queries and segments."""
     if measured is None:
         return None
     report: Any = _summarize(measured, job)

@@ -1,4 +1,4 @@
-"""Sources of batches for large tables: files, tables and streams."""
+"""Read batches of rows from files, tables and streams."""
 
 import glob
 import os
@@ -169,7 +169,7 @@ def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
 
 
 def _require_columns(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
-    """Return the required columns to read from a file; the others must be in folder names."""
+    """Return the required columns that a file contains; folder names must contain the rest."""
     only_folders = [name for name in folders if name not in names]
     refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
     return [name for name in job.columns if name not in only_folders]

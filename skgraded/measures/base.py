@@ -174,7 +174,7 @@ class Measure(_Immutable):
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
-    _is_of_order: ClassVar[bool] = False  # whether only the order of grades and `threshold` matter
+    _is_of_order: ClassVar[bool] = False  # whether only `threshold` and the order of grades matter
     _values: ClassVar[Callable[..., np.ndarray]]  # defined by measures without a plan
 
     def __post_init__(self) -> None:
@@ -377,7 +377,7 @@ def accepts_unjudged(measure: Measure | type[Measure]) -> bool:
 
 
 def accepts_negative(measure: Measure) -> bool:
-    """Return whether the grades may be any finite numbers, because only their order matters."""
+    """Return whether a measure accepts negative grades, as it does if only their order matters."""
     return measure._is_of_order and getattr(measure, "threshold", 0.0) is not None
 
 
@@ -549,7 +549,7 @@ class Gained(Graded):
     gain: str | Function
 
     def _grades_to_gain(self, layout: Layout) -> np.ndarray:
-        """Return the grade of each level, as passed to the gain function."""
+        """Return the grade of each level, the argument of the gain function."""
         return layout.levels
 
     def _compute_gains(self, layout: Layout) -> np.ndarray:
@@ -605,5 +605,5 @@ def count_relevant(layout: Layout, relevant: np.ndarray) -> np.ndarray:
 
 
 def take_tops(per_level: np.ndarray, layout: Layout) -> np.ndarray:
-    """Return the value for the highest level of each query, as an array."""
+    """Return the element of `per_level` for the highest level of each query, as an array."""
     return per_level[layout.level_starts[1:] - 1]

@@ -92,7 +92,7 @@ class PairAccuracy(_Correlation):
 
 @base.registered(aliases=("roc_auc",))
 class AUC(Relevance):
-    r"""Area under the ROC curve (Hanley & McNeil 1982), for relevant and irrelevant documents.
+    r"""Area under the ROC curve (Hanley & McNeil 1982), with relevant documents as positives.
 
     AUC is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs of a relevant document i and an
     irrelevant document j, where s_i is the score of document i, as in scikit-learn's

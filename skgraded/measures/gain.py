@@ -222,7 +222,7 @@ def _compute_stops(layout: Layout, tops: np.ndarray) -> np.ndarray:
 
 @base.registered(aliases=("expected_reciprocal_rank",))
 class ERR(Scaled, Graded):
-    r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
+    r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eqs. 4 and 5).
 
     A user stops at a document of grade g with probability R(g) = (2^g - 1) / 2^g_max, where g_max
     is the highest grade of the scale; published values use the data set's scale. ERR = Σ_{p≤k}

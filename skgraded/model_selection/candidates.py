@@ -206,7 +206,7 @@ class JointRounds:
 
     def __init__(self, state: StoppingState, n_folds: int) -> None:
         self.state = state
-        self._stopped_by_others: set[int] = set()  # folds that were stopped because another ended
+        self._stopped_by_others: set[int] = set()  # folds stopped because another fold ended
         self._scores = [np.empty(0)] * n_folds
         self._barrier = Barrier(n_folds, lambda: state.add_round(np.concatenate(self._scores)))
         self._slots = Semaphore(effective_n_jobs(state.n_jobs))

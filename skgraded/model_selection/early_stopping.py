@@ -38,8 +38,9 @@ def fit_stopped(
     """Return the fitted estimator of a QueryRanker, and the validation scores of all rounds.
 
     `parts` contains the training rows and the validation rows of each fold. The final fit uses
-    `rows` and, unless it is None, `validation`. In a search, the ranker is either trained on the
-    folds of the search, without a final fit, or fitted on all rows for a known number of rounds.
+    `rows`, and `validation` unless it is None. In a search, the ranker is either trained on
+    the folds of the search, without a final fit, or fitted on all rows for a known number of
+    rounds.
     """
     if ranker._rounds is not None and not parts:
         rows = adapter.order_rows(rows, queries)

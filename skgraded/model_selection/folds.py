@@ -159,8 +159,8 @@ def check_cross_validation(
     """Check the arguments for cross-validation; return the ranker together with the judged rows.
 
     If `qid` and `group` are None, the queries are read from the source specified by the `qid` of
-    the ranker or, if that is None, of the splitter `cv`. Columns of X that `qid` or the splitter
-    names are not features, unless the ranker names them too.
+    the ranker or, if that is None, of the splitter `cv`. Columns of X named by `qid` or the
+    splitter are not features, unless the ranker names them too.
     """
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
     check_response_method(response_method)
@@ -187,7 +187,7 @@ def check_cross_validation(
 def _assign_columns(
     ranker: Estimator, table: FeatureTable, sources: list[QuerySource]
 ) -> tuple[list[TableColumn], list[Key]]:
-    """Return the columns to remove from X, and the columns that a QueryRanker drops instead.
+    """Return the columns to remove from X, and the columns that a QueryRanker must drop itself.
 
     If a QueryRanker drops the columns, the column positions in its parameters remain valid.
     """

@@ -37,7 +37,7 @@ class _QuerySplitter(BaseCrossValidator):
         """
         units, splitter = self._read_units(X, groups), self._make_splitter()
         inside = list_estimators(find_cross_validated(self))
-        # Skip rankers that follow other pipeline steps, which may remove the columns.
+        # Skip rankers that follow other pipeline steps, which may remove the splitter's columns.
         for ranker in [inner for inner, steps in inside if not steps]:
             sources = QuerySource.of_splitter(self) if isinstance(ranker, QueryRanker) else []
             columns = locate_columns(as_table(X), sources, unless_named_by=ranker)

@@ -138,12 +138,12 @@ def compare(
     Comparison
         The result of `to_frame` has the columns
 
-        - ``segment`` (with `by`), ``system``, ``measure``,
+        - ``segment`` (if `by` is set), ``system``, ``measure``,
         - ``mean``, ``baseline_mean``: means over ``n_defined`` queries,
         - ``difference``: ``mean`` minus ``baseline_mean``,
         - ``ci_low``, ``ci_high``: Student's t interval for the difference (``ci_method`` "t"),
         - ``p_value``, ``p_adjusted``: p-values before and after the correction; nan without a test,
-        - ``n_queries``: number of all queries (with `by`, of the segment),
+        - ``n_queries``: number of all queries (of the segment if `by` is set),
         - ``n_defined``: number of queries with values for both systems and a positive weight,
         - ``n_clusters`` (with clusters),
         - ``wins``, ``ties``, ``losses``: number of queries with d > 0, d = 0 and d < 0,

@@ -192,9 +192,9 @@ class Comparison(Report):
         Returns
         -------
         pandas.DataFrame
-            One row per (segment,) system and measure, with the columns ``segment`` (with `by`),
-            ``system``, ``measure``, ``difference`` (system minus baseline), ``low``, ``high`` and
-            ``outcome``: "worse" if ``high`` < -`max_loss`, so the loss is shown to exceed
+            One row per (segment,) system and measure, with the columns ``segment`` (if `by` is
+            set), ``system``, ``measure``, ``difference`` (system minus baseline), ``low``, ``high``
+            and ``outcome``: "worse" if ``high`` < -`max_loss`, so the loss is shown to exceed
             `max_loss`; "not worse" if ``low`` ≥ -`max_loss`; otherwise "undecided".
 
         Raises
@@ -513,7 +513,7 @@ class Leaderboard(Table):
     def to_frame(self) -> tables.DataFrame:
         """Tabulate the means and ranks, with one row per measure and system.
 
-        The pandas.DataFrame has the columns ``segment`` (with `by`), ``system``, ``measure``,
+        The pandas.DataFrame has the columns ``segment`` (if `by` is set), ``system``, ``measure``,
         ``mean``, ``rank_low`` (1 plus the number of significantly better systems) and ``rank_high``
         (the number of systems minus the number of significantly worse systems). These limits cover
         all true ranks simultaneously with probability `level` only if the correction is "holm" or
@@ -603,7 +603,7 @@ def describe_outcomes(outcomes: Rows) -> list[str]:
 
 
 def _describe_comparison(comparison: Comparison) -> str:
-    """Return the text below the title, which describes the comparison and its test."""
+    """Return a text about the comparison and its test, to print below the title."""
     against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
     weighted = ", weighted" if comparison.is_weighted else ""
     lead = (

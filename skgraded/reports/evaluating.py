@@ -221,7 +221,7 @@ def read_clusters(judgments: Judgments, clusters: QueryIds, expected: str = "y_t
 def find_constants(
     judgments: Judgments, codes: np.ndarray, distinct: np.ndarray, name: str
 ) -> np.ndarray:
-    """Return the code of each query, given the code of each row; codes are indices in `distinct`.
+    """Return the code of each query, an index into `distinct`, given the code of each row.
 
     Raise a ValueError if the rows of a query have different codes.
     """

@@ -385,7 +385,7 @@ class Evaluation(Report):
         Returns
         -------
         pandas.DataFrame
-            Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
+            Columns ``segment`` (if `by` is set), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
             ``method``, ``n_queries``, ``n_defined`` (queries in the mean), ``n_clusters`` (with
             clusters) and ``n_undefined``.
 
@@ -481,7 +481,7 @@ FIELDS = ("query_ids", "per_query", "undefined", "weights", "clusters", "judged"
 
 
 def refuse_clusters(evaluation: Evaluation, use: str) -> None:
-    """Raise a ValueError if an Evaluation has clusters, which `use` does not support."""
+    """Raise a ValueError if an Evaluation has clusters; `use` names what does not support them."""
     if evaluation.clusters is not None:
         raise ValueError(
             f"{use} does not support clusters, so its intervals would be too narrow. Evaluate "
@@ -634,7 +634,7 @@ def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
 def read_judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarray]]:
     """Return the share of judged documents for each query, as one array per evaluation.
 
-    The shares of an evaluation are 1 if all of its documents are judged.
+    If all documents of an evaluation are judged, its shares are 1.
     """
     known: list[Mapping[str, Any]] = [ev.judged for ev in evaluations if ev.judged is not None]
     return {

@@ -347,7 +347,7 @@ def _compare_labels(
 
 
 def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -> list[str]:
-    """Return a sentence for each statistic that is nan; `shared` contains the distinct grades."""
+    """Return a sentence for each nan; `shared` contains the distinct grades of shared documents."""
     reasons = {
         "kappa": "all shared documents have the same grade",
         "tau_b": "one side gave all shared documents the same grade",
@@ -404,7 +404,8 @@ def _compare_systems(
 ) -> dict[str, tuple[Comparison, Comparison]]:
     """Compare the systems under the trusted judge's grades and under each other judge's grades.
 
-    Return both comparisons for each judge. They use only queries with grades from both judges.
+    For each other judge, return these two comparisons, which use only queries with grades from both
+    judges.
     """
     measures, unjudged = rule
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}

@@ -66,8 +66,8 @@ def compare_periods(
     pandas.DataFrame
         One row per measure (and system, and segment), with the columns
 
-        - ``system`` (for `Summaries`), ``segment`` (with `by`; for a list, one column per name),
-          ``measure``,
+        - ``system`` (for `Summaries`), ``segment`` (if `by` is set; one column for each name if it
+          is a list), ``measure``,
         - ``before``, ``after``: means of the two periods,
         - ``difference``: ``after`` minus ``before``,
         - ``ci_low``, ``ci_high``: Welch's t interval, which a correction widens, as in
@@ -201,8 +201,8 @@ def trend(
 
         - ``system`` (for `Summaries`), ``label``, ``measure``,
         - ``mean``, ``ci_low``, ``ci_high``, ``n_queries``, ``n_defined``: as in `Summary.summary`,
-        - ``center``: mean over the earlier labels or, with `season`, over the earlier labels at the
-          same position in the season,
+        - ``center``: mean over the earlier labels or, if `season` is set, over the earlier labels
+          at the same position in the season,
         - ``lower``, ``upper``: limits of the chart,
         - ``is_outside``: whether ``mean`` is outside the limits,
         - ``too_few``: whether there are too few earlier labels for limits, which are then nan,

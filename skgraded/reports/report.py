@@ -96,7 +96,7 @@ class Table:
         return self.to_frame()
 
     def _shown_in_latex(self) -> Any:
-        """Return the table for LaTeX, which has space for fewer columns."""
+        """Return the table for LaTeX; subclasses may leave out columns that would not fit."""
         return self._shown()
 
     def to_markdown(self) -> str:
@@ -159,7 +159,7 @@ class Report(Table):
         """Write the report as JSON, with nan as null; `from_json` restores an equal report.
 
         If `path` is None, the text is returned. A TypeError is raised if a query id is not a str,
-        int, float, bool, NumPy date, or a tuple of such values.
+        int, float, bool or NumPy date, or a tuple of such values.
         """
         report = {**self.to_dict(), "versions": versions()}
         return return_or_write(json.dumps(report, allow_nan=False, separators=(",", ":")), path)
@@ -266,7 +266,7 @@ def render_evaluation(
 def _describe_evaluation(
     summary: tables.DataFrame, queries: Evaluation, n_queries: int, is_weighted: bool
 ) -> str:
-    """Return the text below the title, which contains the numbers of queries and measures."""
+    """Return a text about the numbers of queries and measures, to print below the title."""
     judged = {
         name: mean_over_queries(shares, queries.weights)
         for name, shares in (queries.judged or {}).items()

@@ -61,9 +61,9 @@ class Mergeable(Report):
     def merge(cls, parts: Iterable[Self]) -> Self:
         """Merge reports; the result is bitwise equal to a single report on all queries.
 
-        The caller must ensure that no two parts share a query, because a Summary does not store all
-        its query ids. A ValueError is raised if the parts have different settings, or if two parts
-        share a label.
+        The caller must ensure that no two parts share a query. This is not checked, because a
+        Summary does not store all its query ids. A ValueError is raised if the parts have different
+        settings, or if two parts share a label.
         """
         parts = list(parts)
         if not parts:

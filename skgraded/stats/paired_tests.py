@@ -464,7 +464,7 @@ def judge_outcomes(
 
 
 def _count_needed(difference: float, deviation: float, error: float, max_loss: float) -> float:
-    """Return the smallest number of units that decides the outcome; nan if no number suffices."""
+    """Return the smallest number of units for an outcome other than UNDECIDED; nan if too large."""
     from scipy.special import stdtrit
 
     margin = abs(difference + max_loss)

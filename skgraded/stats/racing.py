@@ -25,7 +25,8 @@ N_DRAWS = 4000  # with this many draws, an error rate of 0.05 has a relative sta
 def is_hopeless(curve: list[float], error: float, n_standard_errors: float, leader: float) -> bool:
     """Return whether a candidate is hopeless, given its mean after each round so far.
 
-    `leader` is the mean to reach, and `error` the standard error of the difference from the leader.
+    `leader` is the mean to reach, and `error` the standard error of the candidate's difference from
+    the leader.
     """
     best = max(curve)
     gain = best - max(curve[: len(curve) // 2])

@@ -107,7 +107,7 @@ COLUMNS = {
 
 
 def select_names(output: str, names: Iterable[str]) -> list[str]:
-    """Return the names of the columns that an output includes.
+    """Return the names of the columns that `output`, one of `OUTPUTS`, includes.
 
     Columns that are not in `COLUMNS` are included only in "rows" and "frame".
     """
