@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-ARROW = (pa.Table, pa.RecordBatch)
 # pre_buffer=True would keep all compressed columns of a Parquet file in memory.
 # pre_buffer=True also uses I/O threads, which can abort the process at exit (apache/arrow#34314).
 # pyarrow 14 cannot verify the checksums of Parquet pages.
@@ -31,7 +30,7 @@ DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a 
 
 def is_table(part: object) -> bool:
     """Return whether `part` is an Arrow table or record batch, or an eager (not lazy) DataFrame."""
-    return isinstance(part, ARROW) or hasattr(frame_of(part), "to_pandas")
+    return isinstance(part, (pa.Table, pa.RecordBatch)) or hasattr(frame_of(part), "to_pandas")
 
 
 def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:

@@ -23,8 +23,6 @@ Ids: TypeAlias = Sequence[Any] | np.ndarray | Any  # or an Arrow column of texts
 QueryIds: TypeAlias = ArrayLike | Sequence[Hashable]  # what users pass as qid
 
 NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
-NEVER_MISSING = {int, str, np.int64}  # common id types that cannot represent missing values
-BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
 def query_codes(
@@ -328,7 +326,8 @@ def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         refuse_data_set(qid, name)
         hint = (
-            f" If this is a column name, pass the column itself; {BY_NAME} accept qid={qid!r}."
+            " If this is a column name, pass the column itself; QueryRanker, make_ranking_scorer, "
+            f"QueryKFold and cross_evaluate accept qid={qid!r}."
             if isinstance(qid, str)
             else ""
         )
@@ -405,7 +404,7 @@ def _number_by_hash(
         if code is None:
             code = numbers_of[query] = len(numbers_of)
         codes[i] = code
-    if not set(map(type, numbers_of)) <= NEVER_MISSING:
+    if not set(map(type, numbers_of)) <= {int, str, np.int64}:  # these types have no missing values
         for code, query in enumerate(numbers_of):
             if is_missing(query):
                 raise make_missing_id_error(name, row_of(int(np.argmax(codes == code))), query)

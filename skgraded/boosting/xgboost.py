@@ -28,7 +28,6 @@ __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
 # XGBoost's EarlyStopping maximizes metrics whose names start with one of these prefixes.
 MAXIMIZED = ("auc", "aucpr", "pre", "map", "ndcg")
-HIGHER_IS_BETTER = {*MAXIMIZED, *MEASURES}
 
 
 # XGBoost in QueryRanker --------------------------------------------------------------------------
@@ -313,7 +312,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         values = evals_log.get(self.data or next(reversed(evals_log), None), {})
         metric = self.metric_name or next(reversed(values), None)
         name = str(metric).partition("(")[0].partition("@")[0].removesuffix("-")
-        if metric in values and not (self._has_direction or name in HIGHER_IS_BETTER):
+        if metric in values and not (self._has_direction or name in (*MAXIMIZED, *MEASURES)):
             raise ValueError(
                 f"EarlyStopping cannot infer whether higher values of {metric!r} are better: pass "
                 "maximize=True or False, or set metric_name= to a measure from skgraded."

@@ -46,7 +46,6 @@ def parameter(*, default: object, check: Callable[[Any], Any], kw_only: bool = T
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"check": check})
 
 
-check_ties = choice_validator("ties", TIES)
 check_threshold = number_validator("threshold", 0, optional=True)
 check_gain = choice_validator("gain", ("exp2", "linear"), or_callable=True)
 check_persistence = number_validator("persistence", 0, 1, below=True)
@@ -309,7 +308,7 @@ class Measure(_Immutable):
 class Tied(Measure):
     """Base class for measures with a tie rule."""
 
-    ties: str = parameter(default="average", check=check_ties)
+    ties: str = parameter(default="average", check=choice_validator("ties", TIES))
 
 
 @share_fields

@@ -24,7 +24,6 @@ from skgraded.measures.base import (
 
 __all__ = ["AUC", "EDRC", "KendallTau", "PairAccuracy", "SpearmanRho", "TauAP", "rbo"]
 
-check_any_threshold = number_validator("threshold", -np.inf, optional=True)
 check_prior = number_validator("prior", 0, 1)
 check_discount = choice_validator("discount", ("linear", "log2", "exp2"), or_callable=True)
 
@@ -116,7 +115,9 @@ class AUC(Relevance):
     (0.625, 0.625)
     """
 
-    threshold: float | None = parameter(default=None, check=check_any_threshold, kw_only=False)
+    threshold: float | None = parameter(
+        default=None, check=number_validator("threshold", -np.inf, optional=True), kw_only=False
+    )
 
     _is_of_order = True
 
@@ -310,9 +311,6 @@ class SpearmanRho(_ByScipy):
 
 # Rank-biased overlap -----------------------------------------------------------------------------
 
-_check_rbo_p = number_validator("p", 0, 1, above=True, below=True)
-_check_rbo_ties = choice_validator("ties", ("average",))
-
 
 def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: Literal["average"] = "average") -> float:
     r"""Compute the extrapolated rank-biased overlap of two rankings (Webber et al. 2010, eq. 32).
@@ -356,8 +354,8 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: Literal["average"] = "
     >>> round(sg.rbo([3, 2, 1], [2, 3, 1], p=0.5), 3), 0.5 * (0 + 0.5 + 0.25) + 0.5**3
     (0.5, 0.5)
     """
-    _check_rbo_ties(ties)
-    p = _check_rbo_p(p)
+    choice_validator("ties", ("average",))(ties)
+    p = number_validator("p", 0, 1, above=True, below=True)(p)
     check_row_labels({"x": x, "y": y})
     sides = {"x": check_scores(x, None, "x")}
     sides["y"] = check_scores(y, len(sides["x"]), "y", "x")

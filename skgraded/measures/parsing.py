@@ -53,7 +53,6 @@ _NUMBER = re.compile(r"\d+(\.\d+)?|mean")
 _NUMBERED = re.compile(r"(.+?)_([0-9]+(\.[0-9]+)?)")  # a name that ends with a number, such as P_10
 _AT = re.compile(r"_at_(\d+|k)\s*$")  # cut-off in sentence-transformers names, such as ndcg_at_10
 _FORM = re.compile(r"\s*([^\W\d][\w.-]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-_check_names = choice_validator("names", ("trec_eval",), optional=True)
 
 
 def measure(text: str | Measure, names: str | None = None) -> Measure:
@@ -95,7 +94,7 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
         raise TypeError(f"measure must be a Measure or a string such as 'ndcng@10'; got {text!r}.")
     if (text, names) in PARSED:
         return PARSED[text, names]
-    _check_names(names)
+    choice_validator("names", ("trec_eval",), optional=True)(names)
     if len(parts := expand_name(text, names)) > 1:
         raise ValueError(
             f"The string {text} is a list of measures: pass it where a list is accepted, such as "
