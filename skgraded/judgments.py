@@ -184,8 +184,8 @@ class Layout:
     """Arrays of grades and row positions for the kernels, and cached results such as plans.
 
     Each query has one level per distinct grade, in ascending order. The first level is grade 0,
-    even if no document has this grade. If there are negative grades, the first level of each
-    query contains no documents.
+    even if no document has this grade. If there are negative grades, the first level is instead
+    empty and has the lowest grade of all queries.
 
     Attributes
     ----------

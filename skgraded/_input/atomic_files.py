@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def write_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of a temporary file next to `path`, which replaces `path` on success.
+    """Yield the path of a temporary file next to `path`; on success, the file replaces `path`.
 
     If an error occurs, for example because the disk is full, the existing file is unchanged. If the
     process is killed, a hidden file with the suffix ".tmp" remains, which patterns such as "*.json"

@@ -380,6 +380,6 @@ def _find_reordered(index: "pd.Index", other: "pd.Index") -> int | None:
 
     hashes, others = (hash_pandas_object(labels).to_numpy() for labels in (index, other))
     differs = hashes != others
-    # Equal sums of 64-bit hashes imply equal labels, except for an improbable collision.
+    # Equal sums of 64-bit hashes imply equal labels, unless there is an improbable collision.
     is_permutation = differs.any() and hashes.sum() == others.sum()
     return int(np.argmax(differs)) if is_permutation else None

@@ -125,7 +125,7 @@ class _Metric:
 
 
 class _ScoreObserver(_Metric):
-    """A CatBoost metric and callback that passes the validation scores to `add_round`.
+    """A CatBoost metric that passes the validation scores to `add_round`; it is also a callback.
 
     CatBoost does not tell a metric which data set is being evaluated. The validation rows therefore
     have the weight `mark`, far above the weight of any training row.

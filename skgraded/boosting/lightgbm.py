@@ -243,7 +243,7 @@ class _LightGBMMetric(BoostingMetric):
         weight: np.ndarray | None = None,
         group: np.ndarray | None = None,
     ) -> tuple[Any, ...] | list[tuple[Any, ...]]:
-        """Return the values of the measures; ``lgb.train`` passes only (preds, dataset)."""
+        """Return the values of the measures; ``lgb.train`` calls ``metric(preds, dataset)``."""
         judgments, preds = _read_arguments(y_true, y_pred, weight, group)
         _refuse_distributed(self, preds)
         return self.format_results(self.compute_means(judgments, preds))
@@ -391,7 +391,7 @@ class _LightGBMObjective(Objective):
         weight: np.ndarray | None = None,
         group: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradients and hessians; ``lgb.train`` passes only (preds, dataset)."""
+        """Return gradients and hessians; ``lgb.train`` calls ``objective(preds, dataset)``."""
         _refuse_bagging(getattr(y_pred, "params", {}))
         return self.compute_gradients(*_read_arguments(y_true, y_pred, weight, group))
 

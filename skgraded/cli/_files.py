@@ -100,7 +100,7 @@ def _refuse_unavailable(args: Namespace, kind: str) -> None:
 
 
 def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
-    """Evaluate the systems; return a report of all systems and a dict of reports keyed by name.
+    """Evaluate the systems; return a report of all systems and a dict of reports by system.
 
     For a folder, the report of all systems is a Summary or Summaries; otherwise, it is the dict.
     """

@@ -78,7 +78,7 @@ def estimate_bias(
     n_resamples: int,
     rng: int | np.random.Generator | None,
 ) -> PositionBias:
-    """Estimate the examination of each position and its interval; settings are not validated."""
+    """Estimate the examination of each position, with an interval; settings are not validated."""
     counts = Counts.of(rows, method)
     n_shown = np.bincount(rows.places, rows.impressions)
     clicks = np.bincount(rows.places, rows.clicks)

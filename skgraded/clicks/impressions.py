@@ -49,7 +49,7 @@ def combine_codes(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Impressions:
-    """Validated columns of a log; a row is one impression or, in a counted log, several."""
+    """Validated columns of a log; a row is one impression or, if `is_counted` is true, several."""
 
     clicks: np.ndarray  # impressions with a click in each row
     impressions: np.ndarray  # number of impressions in each row

@@ -526,8 +526,8 @@ def compute_row_discounts(
 ) -> np.ndarray:
     """Return the discount for the rank of each row in its session; it is 0 if the score is -inf.
 
-    `discounts` contains one value per rank; all lower ranks have discount 0. Tied rows have the
-    mean discount of their ranks, which is the expectation over all orders.
+    `discounts` contains one value per rank; ranks beyond its end have discount 0. Tied rows have
+    the mean discount of their ranks, which is the expectation over all orders.
     """
     order = np.lexsort((-scores, session))
     scores, session = scores[order], session[order]

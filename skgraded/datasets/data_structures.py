@@ -67,7 +67,7 @@ def read_entries(
 
 
 def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
-    """Convert qrels or a run to unchecked Entries; `lines` may contain a line number per item."""
+    """Convert qrels or a run to unchecked Entries; `lines` may contain each row's line number."""
     if isinstance(source, Iterator):
         source = list(source)
     if hasattr(source, "collect") or hasattr(source, "compute"):
@@ -241,7 +241,7 @@ def _convert_rows(rows: Sequence[Any], side: str, lines: np.ndarray | None) -> E
 
 
 def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
-    """Convert a mapping of queries to documents, or a list of such pairs, to Entries."""
+    """Convert a mapping of queries to documents, or (query, documents) pairs, to Entries."""
     kept_queries, sizes = [], []
     documents: list[Any] = []
     numbers: list[Any] = []
@@ -309,7 +309,7 @@ def _split_pairs(pairs: Iterable[Any], side: str) -> tuple[list[Any], list[Any]]
 
 
 def _split_ids(ids: Any, side: str) -> tuple[list[Any], list[int]]:
-    """Return the ids and, in the same order, grades of 1 or, for a run, the scores -1, -2, …."""
+    """Return the ids, with grades of 1 for qrels and the scores -1, -2, … for a run."""
     ids = list(ids)
     return ids, [1] * len(ids) if side == "qrels" else list(range(-1, -1 - len(ids), -1))
 

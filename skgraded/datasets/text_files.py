@@ -30,7 +30,7 @@ PACKED: dict[bytes, Any] = {  # readers by the first bytes of a file
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is not a comment
 LONG_WORD = re.compile(r"(\S{100})\S+")  # words of more than 100 characters are cut in messages
-JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # not only {, because ids may begin with {
+JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # { alone is not enough: ids may begin with it
 
 
 def check_path(path: object, name: str = "path") -> str:

@@ -183,7 +183,7 @@ def _average_steps(
     relative: bool,
     undefined: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the thresholds at which the mean over queries changes, and the mean of each step.
+    """Return the thresholds at which the mean over queries changes, and the mean at each of them.
 
     A query's value at its level t_i applies to all thresholds in the interval (t_{i-1}, t_i].
     """

@@ -102,7 +102,7 @@ class AP(_Averaged, base.Thresholded):
 
     def _plan(self, layout: Layout) -> Plan:
         weights = self._weigh_relevant(layout, self._find_largest_divisor(layout))
-        # With threshold 0, every document is relevant, and precision is 1 at every rank.
+        # If the threshold is 0, every document is relevant, and precision is 1 at every rank.
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, layout)
 
 

@@ -201,7 +201,7 @@ class PairCounts(NamedTuple):
 def count_stated_pairs(
     truth: StatedPairs, prediction: StatedPairs | Scores, items: Container[Hashable]
 ) -> PairCounts:
-    """Count the stated pairs whose items are both in `items`, treating each pair on its own."""
+    """Return PairCounts with one element for each pair whose items are both in `items`."""
     pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
     agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)
     disagree = np.array([prediction.prefers(w, v) for v, w in pairs], int)

@@ -384,7 +384,7 @@ def read_items_by_query(items: Any, queries: Collection[Hashable]) -> dict[Hasha
 
 
 def read_items(items: Any, name: str, may_be_empty: bool = False) -> Items:
-    """Convert items to the keys of a dict; return "judged" and "predicted" unchanged."""
+    """Convert `items` to the keys of a dict, unless it is the string "judged" or "predicted"."""
     if isinstance(items, str) and items in (JUDGED, PREDICTED):
         return items
     if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
@@ -464,7 +464,7 @@ def _compute_edrc(
 
 
 def _count_known(counts: graphs.PairCounts) -> tuple[int, int]:
-    """Return the number of known pairs, and how many more of them agree than disagree."""
+    """Count the known pairs, and how many more are predicted correctly than incorrectly."""
     surplus = int(counts.agree.sum() - counts.disagree.sum())
     return int((counts.n_below - 1).sum()), surplus  # n_below counts the item itself
 

@@ -232,8 +232,8 @@ def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest
 def _find_requests(estimator: Estimator) -> set[str]:
     """Return which of `qid` and `sample_weight` to pass to the ``fit`` of an estimator.
 
-    Weights are passed unless a metadata request excludes them. Pipelines and searches pass on only
-    requested metadata.
+    Weights are passed unless a metadata request excludes them. To pipelines and searches, which
+    pass on only requested metadata, weights are passed only if they are requested.
     """
     requested, accepts_weights = set(), True
     if hasattr(estimator, "get_metadata_routing"):  # CatBoost's estimators have none

@@ -71,8 +71,8 @@ VALIDATION = ("X_val", "y_val", "qid_val", "sample_weight_val")  # arguments of 
 class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """Meta-estimator that fits a ranker or regressor to rows with query ids, in any row order.
 
-    Unlike LightGBM's group sizes, `qid` can be split with the rows in cross-validation. With
-    metadata routing, the ranker requests `qid` and the validation queries by default.
+    Unlike LightGBM's group sizes, `qid` can be split with the rows in cross-validation. If
+    metadata routing is enabled, the ranker requests `qid` and the validation queries by default.
 
     Parameters
     ----------

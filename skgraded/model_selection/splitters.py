@@ -114,9 +114,9 @@ class QueryKFold(_QuerySplitter):
         else:
             raise ValueError(
                 "If QueryKFold has no qid, the query of each row must be passed as groups: call "
-                "split(X, y, groups=qid) or fit(X, y, groups=qid); with metadata routing, call "
-                "QueryKFold(…).set_split_request(groups='qid'). If the queries are a column of X, "
-                "use QueryKFold(…, qid='query_id')."
+                "split(X, y, groups=qid) or fit(X, y, groups=qid); if metadata routing is "
+                "enabled, call QueryKFold(…).set_split_request(groups='qid'). If the queries are a "
+                "column of X, use QueryKFold(…, qid='query_id')."
             )
         return make_sortable(ids, codes)
 

@@ -371,7 +371,7 @@ class Evaluation(Report):
         n_resamples: int = 9999,
         rng: Rng = 0,
     ) -> tables.DataFrame:
-        """Tabulate means and intervals, with one row per measure, or per segment and measure.
+        """Tabulate means and intervals, one row per measure and, if `by` is passed, per segment.
 
         Parameters
         ----------

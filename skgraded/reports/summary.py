@@ -1,4 +1,4 @@
-"""The `Summary` and `Summaries` classes, whose size is independent of the number of queries."""
+"""`Summary` and `Summaries`, reports whose size is independent of the number of queries."""
 
 from __future__ import annotations
 
@@ -176,7 +176,8 @@ class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
     A Summary is returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask`` and
-    ``skgraded.spark``, and by `Summary.of`. Summaries of the same queries are bitwise equal.
+    ``skgraded.spark``, and by `Summary.of`. For the same queries, these functions return
+    bitwise equal Summaries.
 
     Attributes
     ----------
@@ -328,8 +329,8 @@ class Summary(Mergeable):
         """Return the queries with the lowest values, in ascending order; see `Evaluation.worst`.
 
         A Summary stores 20 queries per measure; a ValueError is raised if `n` is larger and more
-        queries have a value. Queries with equal values are sorted by id. Each query appears only
-        once, even if it is in several merged parts.
+        than 20 queries have a value. Queries with equal values are sorted by id. Each query appears
+        only once, even if it is in several merged parts.
         """
         tally = self.tallies[choose_evaluated_name(measure, self.measures)]
         n, n_stored = check_whole_number(n, "n", 1), len(tally.worst)

@@ -76,7 +76,7 @@ def compute_share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> fl
 # Control limits for the means and shares of many days --------------------------------------------
 
 WIDTH = 3.0  # distance of control limits from the center, in standard deviations
-FEWEST_DEGREES = 2  # with 1, limits would be hundreds of standard deviations from the center
+FEWEST_DEGREES = 2  # if it were 1, limits would be hundreds of standard deviations from the center
 
 
 def compute_prediction_limits(

@@ -251,7 +251,7 @@ class PoweredMean(NamedTuple):
     weight: float  # λ, from 0 (the judge is ignored) to 1
     human_mean: float
     human_error: float
-    judge_mean: float  # mean of the judge's values for all queries
+    judge_mean: float  # mean of the judge's values over all queries
 
     def interval(self, level: float) -> ConfidenceInterval:
         """Compute Student's t interval; it is nan if the standard error is 0.

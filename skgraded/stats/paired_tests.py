@@ -24,7 +24,7 @@ PIECE = 1024  # number of queries per matrix product of sign flips and differenc
 # Maximum numbers of queries for the exact Wilcoxon test, with and without ties or zeros
 MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, relative to the sum of absolute values
-WIDE = 1e9  # ratio of two differences above which the larger's slack may exceed the smaller
+WIDE = 1e9  # if |a| > WIDE * |b|, the slack of the difference a may exceed |b|
 
 
 class PairedSample(NamedTuple):
@@ -208,7 +208,7 @@ def _randomization(
     known = ~np.isnan(rows).all(axis=0)
     cluster = None if cluster is None else cluster[known]
     rows = sum_differences(np.nan_to_num(rows[:, known]), cluster)
-    # Sign flips do not change zeros. Without zeros, the exact test is feasible for more rows.
+    # Sign flips do not change zeros. Omitting them makes the exact test feasible for more rows.
     n_differing = np.count_nonzero(rows, axis=1)
     p, exact = np.ones(len(rows)), np.array([2 ** int(n) <= n_resamples for n in n_differing])
     exact &= n_differing > 0  # sums of clusters can all be 0

@@ -175,7 +175,7 @@ class Lead(NamedTuple):
     heading: str
     leaders: list[str]  # empty if all means are nan
     mean: float
-    results: dict[str, list[str]]  # names keyed by a phrase such as "significantly better than"
+    results: dict[str, list[str]]  # systems keyed by a phrase such as "significantly better than"
 
 
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
@@ -222,7 +222,7 @@ def describe_caveats(
     n_unanswered: Sequence[int] = (),
     n_queries: int = 0,
 ) -> list[str]:
-    """Return notes on unequal shares of judged documents and systems with many empty rankings."""
+    """Describe unequal shares of judged documents, and systems with many empty rankings."""
     texts = []
     for name, shares in judged.items():
         by_share = sorted(zip(shares, systems, strict=True))
