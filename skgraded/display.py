@@ -174,7 +174,7 @@ class CurveDisplay(Display):
         **kwargs : dict
             Additional parameters of `from_predictions`.
         """
-        check_response_method(response_method)
+        methods = check_response_method(response_method)
         source = QuerySource.of_call(qid, group, estimator)
         if qid is None and group is None and not source.is_in_X:
             raise ValueError("from_estimator requires the query of each row: pass qid or group.")
@@ -185,7 +185,7 @@ class CurveDisplay(Display):
         )
         return cls.from_predictions(
             judgments,
-            score_documents(estimator, X, response_method),
+            score_documents(estimator, X, methods),
             name=type(estimator).__name__ if name is None else name,
             ax=ax,
             **kwargs,

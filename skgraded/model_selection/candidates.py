@@ -196,63 +196,58 @@ def fit_candidate(
     return CandidateResult(values, folds.average(values[folds.measures[0].name]), times, error)
 
 
-class JointRounds:
-    """Simultaneous training on several folds, which share the StoppingState `state`.
+def train_jointly(
+    adapter: Adapter,
+    folds: list[tuple[Rows, Rows]],
+    state: StoppingState,
+    fit_params: dict[str, Any],
+) -> None:
+    """Train on several folds at the same time; raise the error of the first fold that fails.
 
     `state.judgments` contains the validation rows of all folds. The folds are trained in threads
     that wait for each other after each round. `state.n_jobs` or joblib's configuration sets how
     many folds are trained at the same time, which does not change the result.
     """
+    stopped_by_others: set[int] = set()  # folds stopped because another fold ended
+    scores_of_fold = [np.empty(0)] * len(folds)
+    barrier = Barrier(len(folds), lambda: state.add_round(np.concatenate(scores_of_fold)))
+    slots = Semaphore(effective_n_jobs(state.n_jobs))
+    config = get_config()  # new threads do not inherit scikit-learn's configuration
 
-    def __init__(self, state: StoppingState, n_folds: int) -> None:
-        self.state = state
-        self._stopped_by_others: set[int] = set()  # folds stopped because another fold ended
-        self._scores = [np.empty(0)] * n_folds
-        self._barrier = Barrier(n_folds, lambda: state.add_round(np.concatenate(self._scores)))
-        self._slots = Semaphore(effective_n_jobs(state.n_jobs))
-        self._config = get_config()  # new threads do not inherit scikit-learn's configuration
-
-    def train(
-        self, adapter: Adapter, folds: list[tuple[Rows, Rows]], fit_params: dict[str, Any]
-    ) -> None:
-        """Train on all folds; raise the error of the first fold that fails."""
-        with ThreadPoolExecutor(len(folds)) as pool:
-            trainings = []
-            for i, fold in enumerate(folds):
-                trainings.append(pool.submit(self._train, adapter, i, fold, fit_params))
-                # Only the first fold passes the joint values to callbacks, once per round.
-                fit_params = adapter.remove_observers(fit_params)
+    def train_fold(i: int, fit_params: dict[str, Any]) -> None:
+        with slots, config_context(**config):
             try:
-                ended: set[Future[None]] = set()
-                while not ended:  # short waits, because CatBoost keeps Ctrl-C from ending long ones
-                    ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
-            finally:  # stop the other folds after their current round, even if the user interrupts
-                self._barrier.abort()
-        for training in trainings:
-            training.result()
-
-    def _train(
-        self, adapter: Adapter, i: int, fold: tuple[Rows, Rows], fit_params: dict[str, Any]
-    ) -> None:
-        with self._slots, config_context(**self._config):
-            try:
-                if not self._barrier.broken:
-                    add_round = partial(self._add_scores, i)
-                    adapter.fit_stopped(*fold, self.state, add_round, fit_params)
+                if not barrier.broken:
+                    adapter.fit_stopped(*folds[i], state, partial(add_scores, i), fit_params)
             except Exception:  # CatBoost raises errors of its own
-                if i not in self._stopped_by_others:
+                if i not in stopped_by_others:
                     raise
 
-    def _add_scores(self, i: int, scores: np.ndarray) -> None:
+    def add_scores(i: int, scores: np.ndarray) -> None:
         """Wait for the scores of all folds; raise an error if another fold ended before this round."""
-        n_rounds = self.state.n_rounds
-        self._scores[i] = np.array(scores, dtype=float)
-        self._slots.release()
+        n_rounds = state.n_rounds
+        scores_of_fold[i] = np.array(scores, dtype=float)
+        slots.release()
         try:
-            self._barrier.wait()
+            barrier.wait()
         except BrokenBarrierError:
-            if self.state.n_rounds == n_rounds:
-                self._stopped_by_others.add(i)
+            if state.n_rounds == n_rounds:
+                stopped_by_others.add(i)
                 raise RuntimeError("The training of another fold has ended.") from None
         finally:
-            self._slots.acquire()
+            slots.acquire()
+
+    with ThreadPoolExecutor(len(folds)) as pool:
+        trainings = []
+        for i in range(len(folds)):
+            trainings.append(pool.submit(train_fold, i, fit_params))
+            # Only the first fold passes the joint values to callbacks, once per round.
+            fit_params = adapter.remove_observers(fit_params)
+        try:
+            ended: set[Future[None]] = set()
+            while not ended:  # short waits, because CatBoost keeps Ctrl-C from ending long ones
+                ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
+        finally:  # stop the other folds after their current round, even if the user interrupts
+            barrier.abort()
+    for training in trainings:
+        training.result()

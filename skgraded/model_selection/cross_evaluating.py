@@ -137,8 +137,39 @@ def cross_evaluate(
     errors = [run.error for run in runs]
     if all(errors):
         raise ValueError(f"All {len(folds)} folds failed. Error in fold 0: {errors[0]}")
+    tests = [data.judge(run.test) for run in runs]
+    query = np.concatenate([judgments.query_ids for judgments in tests])
+    fold = np.repeat([run.fold for run in runs], [judgments.n_queries for judgments in tests])
+    values = concatenate(
+        [
+            run.evaluate_queries(measures, judgments, error_score)
+            for run, judgments in zip(runs, tests, strict=True)
+        ]
+    )
+    failed = [run for run in runs if run.error is not None]
+    if failed:
+        n_lost = np.isin(fold, [run.fold for run in failed]).sum()
+        warn_user(
+            f"{len(failed)} of {len(runs)} folds failed, and their {n_lost} queries have the value "
+            f"{error_score}. Error in fold {failed[0].fold}: {failed[0].error}",
+            FitFailedWarning,
+        )
+    weights = data.judgments.weights
+    tested, first, position = np.unique(query, return_index=True, return_inverse=True)
+    is_repeated = len(tested) < len(query)
     return CrossEvaluation(
-        **_pool_folds(measures, data, runs, error_score, cluster),
+        query_ids=data.judgments.query_ids[tested],
+        fold=fold[first],
+        per_query={
+            name: average_queries(array, position, len(tested)) if is_repeated else array[first]
+            for name, array in values.items()
+        },
+        undefined={
+            measure.name: find_undefined(measure, data.judgments)[tested] for measure in measures
+        },
+        weights=None if weights is None else weights[tested],
+        clusters=None if cluster is None else cluster[tested],
+        tests=FoldValues(position, fold, values) if is_repeated else None,
         fit_time=np.array([run.fit_time for run in runs]),
         score_time=np.array([run.score_time for run in runs]),
         errors=errors,
@@ -176,10 +207,10 @@ class FoldRun:
     ) -> dict[str, np.ndarray]:
         """Return the values of the measures for each test query, given the judgments."""
         if self.scores is None:
-            failed = np.full(judgments.n_queries, float(error_score))
-            return {measure.name: failed for measure in measures}
-        names = [measure.name for measure in measures]
-        return dict(zip(names, score_queries(measures, judgments, self.scores), strict=True))
+            values = [np.full(judgments.n_queries, float(error_score))] * len(measures)
+        else:
+            values = score_queries(measures, judgments, self.scores)
+        return {measure.name: array for measure, array in zip(measures, values, strict=True)}
 
 
 def run_fold(
@@ -205,48 +236,3 @@ def run_fold(
             raise
         run.error = utf8(f"{type(error).__name__}: {error}")
     return run
-
-
-# All folds ---------------------------------------------------------------------------------------
-
-
-def _pool_folds(
-    measures: list[Measure],
-    data: RankerOnRows,
-    runs: list[FoldRun],
-    error_score: float | str,
-    cluster: np.ndarray | None,
-) -> dict[str, Any]:
-    """Return keyword arguments for CrossEvaluation: the values and folds of the tested queries."""
-    tests = [data.judge(run.test) for run in runs]
-    query = np.concatenate([judgments.query_ids for judgments in tests])
-    fold = np.repeat([run.fold for run in runs], [judgments.n_queries for judgments in tests])
-    pairs = zip(runs, tests, strict=True)
-    values = concatenate(
-        [run.evaluate_queries(measures, judgments, error_score) for run, judgments in pairs]
-    )
-    failed = [run for run in runs if run.error is not None]
-    if failed:
-        n_lost = np.isin(fold, [run.fold for run in failed]).sum()
-        warn_user(
-            f"{len(failed)} of {len(runs)} folds failed, and their {n_lost} queries have the value "
-            f"{error_score}. Error in fold {failed[0].fold}: {failed[0].error}",
-            FitFailedWarning,
-        )
-    weights = data.judgments.weights
-    tested, first, position = np.unique(query, return_index=True, return_inverse=True)
-    is_repeated = len(tested) < len(query)
-    return {
-        "query_ids": data.judgments.query_ids[tested],
-        "fold": fold[first],
-        "per_query": {
-            name: average_queries(array, position, len(tested)) if is_repeated else array[first]
-            for name, array in values.items()
-        },
-        "undefined": {
-            measure.name: find_undefined(measure, data.judgments)[tested] for measure in measures
-        },
-        "weights": None if weights is None else weights[tested],
-        "clusters": None if cluster is None else cluster[tested],
-        "tests": FoldValues(position, fold, values) if is_repeated else None,
-    }

@@ -15,7 +15,7 @@ from skgraded._input.tables import FeatureTable
 from skgraded.boosting.adapter import Adapter, Queries, Rows, judge_rows
 from skgraded.boosting.rounds import StoppingState, has_value
 from skgraded.measures import Measure
-from skgraded.model_selection.candidates import JointRounds
+from skgraded.model_selection.candidates import train_jointly
 from skgraded.model_selection.folds import split_queries
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MANY_FOLDS = 20  # more folds than this trigger a warning, because users may mean a number of rounds
 FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
+CHECK_FRACTION = number_validator("validation_fraction", 0, 1, above=True, below=True)
 
 
 def fit_stopped(
@@ -63,7 +64,7 @@ def fit_stopped(
     if len(parts) == 1:
         model = adapter.fit_stopped(*parts[0], state, state.add_round, fit_params)
     else:  # these fits only determine the number of rounds
-        JointRounds(state, len(parts)).train(adapter, parts, fit_params)
+        train_jointly(adapter, parts, state, fit_params)
     parts.clear()  # free the copies of the rows
     has_final_fit = ranker.refit or classify_early_stopping(ranker.early_stopping) == "folds"
     if has_final_fit and ranker._rounds is None:
@@ -179,8 +180,8 @@ def _find_rows(
 
 def check_arguments(
     ranker: QueryRanker, adapter: Adapter, fit_params: dict[str, Any], validation: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Check the settings; return the arguments for the estimator and for validation.
+) -> dict[str, Any]:
+    """Check the settings; return the arguments for validation.
 
     If the validation set is in LightGBM's form, move it from `fit_params` to `validation`.
     """
@@ -202,18 +203,16 @@ def check_arguments(
             )
         X_val, y_val = sets[0]
         validation = validation | {"X_val": X_val, "y_val": y_val, "group_val": all_sizes[0]}
-        of_validation = ("eval_set", "eval_group")
-        fit_params = {name: fit_params[name] for name in fit_params if name not in of_validation}
+        del fit_params["eval_set"], fit_params["eval_group"]
     if kind is not None:
-        is_splitter = kind == "splitter"
-        setting = f"{type(ranker.early_stopping).__name__}(…)" if is_splitter else None
-        adapter.check_stopping(fit_params, setting or str(ranker.early_stopping))
-        check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
-        check_fraction(ranker.validation_fraction)
+        is_splitter, setting = kind == "splitter", ranker.early_stopping
+        shown = f"{type(setting).__name__}(…)" if is_splitter else str(setting)
+        adapter.check_stopping(fit_params, shown)
+        CHECK_FRACTION(ranker.validation_fraction)
         check_whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
     if validation and (kind != "fraction" or "X_val" not in validation):
         raise ValueError(
             f"Validation arguments, such as {next(iter(validation))}, require X_val and "
             "early_stopping=True in QueryRanker."
         )
-    return fit_params, validation
+    return validation

@@ -64,7 +64,7 @@ class RankerOnRows:
     judgments: Judgments
     query_of_row: np.ndarray
     sample_weight: np.ndarray | None
-    response_method: ResponseMethod
+    methods: list[str] | None  # methods of the estimator that may return the scores
 
     def __post_init__(self) -> None:
         """Raise a TypeError if ``fit`` requires queries but cannot receive them as `qid`."""
@@ -107,7 +107,7 @@ class RankerOnRows:
     def predict_scores(self, fitted: Estimator, rows: np.ndarray) -> np.ndarray:
         """Score the given rows with a fitted copy of the ranker; NaN raises an error."""
         X = take_rows(self.features, rows)
-        predicted = score_documents(fitted, X, self.response_method)
+        predicted = score_documents(fitted, X, self.methods)
         scores = column(predicted, "The prediction", len(rows), "the test set")
         if np.isnan(scores).any():
             row = rows[np.argmax(np.isnan(scores))]
@@ -163,7 +163,7 @@ def check_cross_validation(
     splitter are not features, unless the ranker names them too.
     """
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
-    check_response_method(response_method)
+    methods = check_response_method(response_method)
     table, source = as_table(X), QuerySource.of_call(qid, group, ranker, cv)
     passed = QuerySource(qid if is_key(qid) else None)
     qid = source.choose_queries(X, "Cross-validation", None if is_key(qid) else qid, group)
@@ -178,10 +178,18 @@ def check_cross_validation(
     warn_of_row_ids(judgments.sizes)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     removed, dropped = _assign_columns(ranker, table, [passed, *QuerySource.of_splitter(cv)])
-    features = remove_columns(table, removed)
-    query_of_row = get_layout(judgments).query_of_row
-    rows = features, y, judgments, query_of_row, weights
-    return RankerOnRows(ranker, table, removed, dropped, *rows, response_method)
+    return RankerOnRows(
+        ranker,
+        table,
+        removed,
+        dropped,
+        remove_columns(table, removed),
+        y,
+        judgments,
+        get_layout(judgments).query_of_row,
+        weights,
+        methods,
+    )
 
 
 def _assign_columns(

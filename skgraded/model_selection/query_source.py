@@ -109,9 +109,8 @@ class QuerySource:
         self.source: Any = source
         self.name = name
         # The place of the values in a message
-        self.place = f"{'the ' if isinstance(source, str) else ''}column {source!r}"
-        if self.is_series:
-            self.place = f"the Series {name}"
+        noun = "the column" if isinstance(source, str) else "column"
+        self.place = f"the Series {name}" if self.is_series else f"{noun} {source!r}"
 
     @classmethod
     def of_call(cls, qid: object, group: object, estimator: object, cv: object = None) -> Self:

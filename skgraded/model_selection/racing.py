@@ -283,7 +283,16 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         ]
         folds = SearchFolds(measures, data, data.split(self.cv))
         results = self._evaluate_candidates(folds, rankers)
-        _report_errors(results, candidates)
+        errors = {c: result.error for c, result in enumerate(results) if result.error}
+        if errors:
+            first, error = next(iter(errors.items()))
+            words = (
+                f"{len(results)} candidates failed. Error of candidate {first}, "
+                f"{candidates[first]}: {error}"
+            )
+            if len(errors) == len(results):
+                raise ValueError(f"All {words}")
+            warn_user(f"{len(errors)} of {words}", FitFailedWarning)
         self._removed_columns = data.removed
         self._choose(folds, results, candidates, preferences, rng)
         if self.refit:
@@ -304,12 +313,11 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Return the parameters of the candidates."""
         n_iter = None if self.n_iter is None else check_whole_number(self.n_iter, "n_iter", 1)
         try:
-            if n_iter is None:
-                candidates = list(ParameterGrid(self.param_distributions))
-            else:
-                candidates = list(
-                    ParameterSampler(self.param_distributions, n_iter, random_state=rng)
-                )
+            candidates = list(
+                ParameterGrid(self.param_distributions)
+                if n_iter is None
+                else ParameterSampler(self.param_distributions, n_iter, random_state=rng)
+            )
         except TypeError as error:
             raise TypeError(
                 f"param_distributions must be a dict or a list of dicts. {error} To sample "
@@ -402,8 +410,9 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
                 test=None if are_unequal(weights) else "t",
                 level=self.level or 0.95,
             )
-        self._columns = {"mean": means} | {name: self.cv_results_[name] for name in OF_TRAINING}
-        self._columns |= {
+        self._columns = {
+            "mean": means,
+            **{name: self.cv_results_[name] for name in OF_TRAINING},
             "difference": difference,
             "ci_low": difference - half_width,
             "ci_high": difference + half_width,
@@ -474,20 +483,6 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
 
 
 # Results ------------------------------------------------------------------------------------------
-
-
-def _report_errors(results: list[CandidateResult], candidates: list[dict[str, Any]]) -> None:
-    """Issue a FitFailedWarning for failed candidates; raise a ValueError if all failed."""
-    errors = {c: result.error for c, result in enumerate(results) if result.error}
-    if errors:
-        first, error = next(iter(errors.items()))
-        words = (
-            f"{len(results)} candidates failed. Error of candidate {first}, {candidates[first]}: "
-            f"{error}"
-        )
-        if len(errors) == len(results):
-            raise ValueError(f"All {words}")
-        warn_user(f"{len(errors)} of {words}", FitFailedWarning)
 
 
 def _tabulate_results(

@@ -266,9 +266,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         arguments = zip(VALIDATION, (X_val, y_val, qid_val, sample_weight_val), strict=True)
         validation: dict[str, Any] = {name: value for name, value in arguments if value is not None}
         if validation or fit_params or self.early_stopping is not False:
-            fit_params, validation = early_stopping.check_arguments(
-                self, adapter, fit_params, validation
-            )
+            validation = early_stopping.check_arguments(self, adapter, fit_params, validation)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
         table = as_table(X)
         self._queries = QuerySource(self.qid)
@@ -457,29 +455,25 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _check_features(self, X: FeatureTable, name: str = "X") -> None:
         names, known = column_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and names != known.tolist():
-            unseen, missing = (
-                [column for column in first if column not in set(second)]
-                for first, second in ((names, known), (known, names))
-            )
-            if unseen or missing:
-                lists = (
-                    ("unseen at fit time", unseen),
-                    ("seen at fit time, yet now missing", missing),
-                )
+            known = known.tolist()
+            lists = {
+                "unseen at fit time": [name for name in names if name not in known],
+                "seen at fit time, yet now missing": [name for name in known if name not in names],
+            }
+            if any(lists.values()):
                 raise ValueError(
                     "The feature names should match those that were passed during fit. "
                     + " ".join(
                         f"Feature names {text}: {', '.join(map(repr, columns[:5]))}"
                         f"{', …' if len(columns) > 5 else ''}."
-                        for text, columns in lists
+                        for text, columns in lists.items()
                         if columns
                     )
                 )
-            pairs = enumerate(zip(names, known, strict=True))
-            i, pair = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+            i = next(i for i, column in enumerate(names) if column != known[i])
             raise ValueError(
                 "The feature names should match those that were passed during fit, in the same "
-                f"order: feature {i} of {name} is {pair[0]!r}, but was {pair[1]!r} during fit."
+                f"order: feature {i} of {name} is {names[i]!r}, but was {known[i]!r} during fit."
             )
         if X.shape[1] != self.n_features_in_:
             also = " (besides the query column and drop)" if self._removed_columns else ""

@@ -304,8 +304,8 @@ def _make_keys(ids: np.ndarray) -> np.ndarray:
 # Scores of documents -----------------------------------------------------------------------------
 
 
-def check_response_method(response_method: ResponseMethod) -> ResponseMethod:
-    """Check `response_method`, and return it unchanged."""
+def check_response_method(response_method: ResponseMethod) -> list[str] | None:
+    """Return the methods in `response_method` as a list, or None."""
     if response_method is None:
         return None
     methods = response_method if isinstance(response_method, (list, tuple)) else [response_method]
@@ -314,21 +314,18 @@ def check_response_method(response_method: ResponseMethod) -> ResponseMethod:
             f"response_method must be one of {RESPONSE_METHODS}, or a list of them; got "
             f"{response_method!r}."
         )
-    return response_method
+    return methods
 
 
-def score_documents(estimator: Any, X: Features, response_method: ResponseMethod) -> np.ndarray:
+def score_documents(estimator: Any, X: Features, methods: list[str] | None) -> np.ndarray:
     """Return the estimator's score for each document, as an array of shape (n,)."""
-    methods = response_method
     if methods is None:
-        methods = "predict"
+        methods = ["predict"]
         # In scikit-learn 1.7 and later, is_classifier requires estimator tags.
         if hasattr(estimator, "classes_") and is_classifier(estimator):
             methods = ["predict_proba"]
             if len(estimator.classes_) == 2:
                 methods = ["decision_function", "predict_proba"]
-    if isinstance(methods, str):
-        methods = [methods]
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         raise ValueError(

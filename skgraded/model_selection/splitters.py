@@ -174,12 +174,10 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         QuerySource(qid, is_required=True)
         self.n_splits, self.time, self.qid = n_splits, time, qid
         self.gap = check_whole_number(gap, "gap", 0)
-        self.test_size = (
-            None if test_size is None else check_whole_number(test_size, "test_size", 1)
+        self.test_size, self.max_train_size = (
+            None if size is None else check_whole_number(size, name, 1)
+            for name, size in (("test_size", test_size), ("max_train_size", max_train_size))
         )
-        self.max_train_size = max_train_size
-        if max_train_size is not None:
-            self.max_train_size = check_whole_number(max_train_size, "max_train_size", 1)
         self._make_splitter()  # raises if n_splits is invalid
 
     def _make_splitter(self) -> BaseCrossValidator:

@@ -76,7 +76,7 @@ TENTHS = [row for row in product(range(11), repeat=4) if sum(row) == 10]
 
 
 def test_equal_expected_grades_tie():
-    scores = score_documents(Probabilities(), np.array(TENTHS) / 10, "predict_proba")
+    scores = score_documents(Probabilities(), np.array(TENTHS) / 10, ["predict_proba"])
     exact = np.array([Fraction(b + 2 * c + 3 * d, 10) for _, b, c, d in TENTHS])
     assert len(np.unique(scores)) == len(set(exact)) == 31
     np.testing.assert_allclose(scores, exact.astype(float), rtol=1e-10)
@@ -93,11 +93,11 @@ def test_equal_expected_grades_tie():
 )
 def test_expected_grades_do_not_depend_on_the_position_of_a_row(classifier):
     fitted = clone(classifier).fit(X, y)
-    scores = score_documents(fitted, X, "predict_proba")
+    scores = score_documents(fitted, X, ["predict_proba"])
     order = np.random.default_rng(0).permutation(len(X))
-    shuffled = score_documents(fitted, np.asfortranarray(X[order]), "predict_proba")
+    shuffled = score_documents(fitted, np.asfortranarray(X[order]), ["predict_proba"])
     np.testing.assert_array_equal(shuffled, scores[order])
-    alone = [score_documents(fitted, X[[i]], "predict_proba")[0] for i in range(20)]
+    alone = [score_documents(fitted, X[[i]], ["predict_proba"])[0] for i in range(20)]
     np.testing.assert_array_equal(alone, scores[:20])
     gaps = np.diff(np.unique(scores))
     assert gaps.min() > 1e-9  # expected grades differ clearly or tie
