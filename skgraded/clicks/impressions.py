@@ -80,7 +80,27 @@ class Impressions:
         )
         clicks, impressions = (values > 0).astype(float), np.ones(n)
         if is_counted:
-            clicks, impressions = values, _read_counts(columns["n_impressions"], values)
+            clicks = values
+            impressions = column(columns["n_impressions"], "n_impressions", n, "clicked")
+            refuse_invalid(
+                impressions,
+                (impressions >= 1)
+                & (impressions < np.inf)
+                & (impressions == np.floor(impressions)),
+                "n_impressions must contain integers ≥ 1",
+            )
+            refuse_invalid(
+                clicks,
+                (clicks <= impressions) & (clicks == np.floor(clicks)),
+                "With n_impressions, clicked must contain the number of impressions with a click, "
+                "an integer ≤ n_impressions",
+                " Count them with count_if(clicks > 0), not with sum(clicks).",
+            )
+            if (clicks == impressions).all():
+                raise ValueError(
+                    "clicked equals n_impressions in every row, so impressions without a click are "
+                    "missing: count all impressions with count(*)."
+                )
         codes, ids = {}, {}
         for name in IDS:
             if columns[name] is not None:
@@ -144,26 +164,3 @@ class Impressions:
                 f"Session {to_plain_list(values['session'][[session[row]]])[0]!r} contains {fault}: a "
                 "session is one list of results for one query, with one row per item."
             )
-
-
-def _read_counts(n_impressions: ArrayLike, clicks: np.ndarray) -> np.ndarray:
-    """Validate and return the number of impressions in each row of a counted log."""
-    counts = column(n_impressions, "n_impressions", len(clicks), "clicked")
-    refuse_invalid(
-        counts,
-        (counts >= 1) & (counts < np.inf) & (counts == np.floor(counts)),
-        "n_impressions must contain integers ≥ 1",
-    )
-    refuse_invalid(
-        clicks,
-        (clicks <= counts) & (clicks == np.floor(clicks)),
-        "With n_impressions, clicked must contain the number of impressions with a click, an "
-        "integer ≤ n_impressions",
-        " Count them with count_if(clicks > 0), not with sum(clicks).",
-    )
-    if (clicks == counts).all():
-        raise ValueError(
-            "clicked equals n_impressions in every row, so impressions without a click are "
-            "missing: count all impressions with count(*)."
-        )
-    return counts

@@ -256,8 +256,16 @@ class ClickLog:
         rows.check_sessions("item", "position")
         sessions, items = rows.codes["session"], rows.codes["item"]
         order = np.lexsort((rows.places, sessions))
-        found = find_preferences(rows.clicks[order] > 0, sessions[order], rule)
-        first, second = (order[side] for side in found)
+        clicked, session = rows.clicks[order] > 0, sessions[order]
+        hits, skips = np.flatnonzero(clicked), np.flatnonzero(~clicked)
+        if rule == "last_click_skip_above":
+            hits = hits[np.append(session[hits[1:]] != session[hits[:-1]], True)[: len(hits)]]
+        # For each clicked row, the skipped rows above it are skips[start : start + count].
+        start = np.searchsorted(skips, np.searchsorted(session, session[hits]))
+        counts = np.searchsorted(skips, hits) - start
+        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        first = order[np.repeat(hits, counts)]
+        second = order[skips[np.repeat(start, counts) + offsets]]
         pairs = np.column_stack([rows.ids["item"][items[side]] for side in (first, second)])
         return pairs, rows.ids["session"][sessions[first]]
 
@@ -374,101 +382,54 @@ class ClickLog:
             name: check_scores(y_scores[name], len(rows.places), argument, "clicked")
             for name, argument in arguments.items()
         }
-        with show_progress(progress, n_resamples, desc="resamples") as advance:
-            columns = compare_clicks(
-                rows,
-                scores,
-                dcg,
-                systems.index(baseline),
-                bias,
-                clip,
-                clusters,
-                level,
-                n_resamples,
-                rng,
-                advance,
+        rows.check_sessions("item")
+        counts = Counts.of(rows, bias, clusters) if isinstance(bias, str) else None
+        examination = read_examination(rows, bias if counts is None else counts.estimate())
+        n, sums = len(rows.ids[clusters]), sum_discounts(rows, scores, dcg, rows.codes[clusters])
+
+        def average_clusters(weights: np.ndarray, examination: np.ndarray) -> np.ndarray:
+            totals = sums @ weights
+            *by_system, clicks = totals[:-1].reshape(-1, rows.n_positions)
+            of_click = invert_examination(np.where(examination > 0, examination, np.nan), clip)
+            of_click[clicks == 0] = 0.0
+            return np.array([(row * of_click).sum() for row in by_system]) / totals[-1]
+
+        means = average_clusters(np.ones(n), examination)
+        reason, resampled = "", np.empty((0, len(means)))
+        if n < FEWEST_CLUSTERS:
+            reason = (
+                f"the log has only {n} {UNITS[clusters]}, and comparisons need {FEWEST_CLUSTERS}"
             )
-        return tables.frame(columns)
-
-
-# Preferences -------------------------------------------------------------------------------------
-
-
-def find_preferences(
-    clicked: np.ndarray, session: np.ndarray, rule: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row of the preferred item and the row of the other item in each pair.
-
-    The rows are sorted by session and, within a session, by position.
-    """
-    hits, skips = np.flatnonzero(clicked), np.flatnonzero(~clicked)
-    if rule == "last_click_skip_above":
-        hits = hits[np.append(session[hits[1:]] != session[hits[:-1]], True)[: len(hits)]]
-    # For each clicked row, the skipped rows above it are skips[start : start + count].
-    start = np.searchsorted(skips, np.searchsorted(session, session[hits]))
-    counts = np.searchsorted(skips, hits) - start
-    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(hits, counts), skips[np.repeat(start, counts) + offsets]
+        elif n_resamples:
+            samples = []
+            with show_progress(progress, n_resamples, desc="resamples") as advance:
+                for weights in draw_weights(n, n_resamples, rng):
+                    drawn = counts.estimate(weights) if counts else examination
+                    samples.append(average_clusters(weights, drawn))
+                    advance(1)
+            resampled = np.array(samples)
+            resampled = resampled[~np.isnan(resampled).any(axis=1)]
+            n_left_out = n_resamples - len(resampled)
+            if n_left_out > MOST_LEFT_OUT * n_resamples:
+                resampled = resampled[:0]
+                reason = (
+                    f"{n_left_out} of {n_resamples} resamples have clicks at a position whose "
+                    "examination cannot be estimated"
+                )
+        if reason:
+            warn_user(f"The limits and p-values are nan, because {reason}: use a longer log.")
+        return tables.frame(
+            {
+                "system": systems,
+                "dcg": means,
+                **compute_limits(means, resampled, systems.index(baseline), n, level),
+                "n_queries": len(rows.ids["qid"]),
+                "n_sessions": len(rows.ids["session"]),
+            }
+        )
 
 
 # Comparisons of rankers --------------------------------------------------------------------------
-
-
-def compare_clicks(
-    rows: Impressions,
-    scores: Mapping[str, np.ndarray],
-    dcg: DCG,
-    baseline: int,
-    bias: str | PositionBias | ArrayLike,
-    clip: float | None,
-    clusters: str,
-    level: float,
-    n_resamples: int,
-    rng: int | np.random.Generator | None,
-    advance: Callable[[int], Any],
-) -> dict[str, Any]:
-    """Return the columns of `ClickLog.compare`; `baseline` is the index of a system."""
-    rows.check_sessions("item")
-    counts = Counts.of(rows, bias, clusters) if isinstance(bias, str) else None
-    examination = read_examination(rows, bias if counts is None else counts.estimate())
-    n, sums = len(rows.ids[clusters]), sum_discounts(rows, scores, dcg, rows.codes[clusters])
-
-    def average_clusters(weights: np.ndarray, examination: np.ndarray) -> np.ndarray:
-        totals = sums @ weights
-        *by_system, clicks = totals[:-1].reshape(-1, rows.n_positions)
-        of_click = invert_examination(np.where(examination > 0, examination, np.nan), clip)
-        of_click[clicks == 0] = 0.0
-        return np.array([(row * of_click).sum() for row in by_system]) / totals[-1]
-
-    means = average_clusters(np.ones(n), examination)
-    reason, resampled = "", np.empty((0, len(means)))
-    if n < FEWEST_CLUSTERS:
-        reason = f"the log has only {n} {UNITS[clusters]}, and comparisons need {FEWEST_CLUSTERS}"
-    elif n_resamples:
-        samples = []
-        for weights in draw_weights(n, n_resamples, rng):
-            samples.append(
-                average_clusters(weights, counts.estimate(weights) if counts else examination)
-            )
-            advance(1)
-        resampled = np.array(samples)
-        resampled = resampled[~np.isnan(resampled).any(axis=1)]
-        n_left_out = n_resamples - len(resampled)
-        if n_left_out > MOST_LEFT_OUT * n_resamples:
-            resampled = resampled[:0]
-            reason = (
-                f"{n_left_out} of {n_resamples} resamples have clicks at a position whose "
-                "examination cannot be estimated"
-            )
-    if reason:
-        warn_user(f"The limits and p-values are nan, because {reason}: use a longer log.")
-    return {
-        "system": list(scores),
-        "dcg": means,
-        **compute_limits(means, resampled, baseline, n, level),
-        "n_queries": len(rows.ids["qid"]),
-        "n_sessions": len(rows.ids["session"]),
-    }
 
 
 def compute_limits(

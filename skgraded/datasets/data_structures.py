@@ -119,10 +119,8 @@ def _parse_if_text(value: Any) -> Any:
 
 
 def _as_list(column: Any) -> Any:
-    for method in ("to_list", "tolist", "to_pylist"):
-        if hasattr(column, method):
-            return getattr(column, method)()
-    return column
+    names = [name for name in ("to_list", "tolist", "to_pylist") if hasattr(column, name)]
+    return getattr(column, names[0])() if names else column
 
 
 def _read_documents(documents: ArrayLike, name: str, n: int | None, expected: str) -> np.ndarray:

@@ -99,7 +99,25 @@ class Entries:
         """Return rows that repeat an earlier row's query and document, and the earlier rows."""
         if self.are_distinct:
             return np.empty((2, 0), dtype=np.intp)
-        return find_repeated_documents(self.query_codes, self.document)
+        query_codes, document = self.query_codes.astype(np.intp), self.document
+        order, starts = sort_by_query(query_codes, query_codes.max(initial=-1) + 1)
+        if order is not None:
+            query_codes, document = query_codes[order], document[order]
+        if isinstance(document, np.ndarray) and document.dtype == object:  # fast path
+            ids, bounds = document.tolist(), itertools.pairwise(starts.tolist())
+            if all(len(set(ids[first:last])) == last - first for first, last in bounds):
+                return np.empty((2, 0), dtype=np.intp)
+        # Pieces contain whole queries, so each piece can be searched for duplicates separately.
+        pieces = np.searchsorted(starts, np.arange(0, starts[-1] + PIECE, PIECE))
+        bounds = np.unique(starts[np.minimum(pieces, len(starts) - 1)]).tolist()
+        repeated = [np.empty((2, 0), dtype=np.intp)]
+        for first, last in itertools.pairwise(bounds):
+            codes, known = number_values(document[first:last])
+            keys = query_codes[first:last] * len(known) + codes
+            repeated.append(find_repeated_keys(keys) + first)
+        rows = np.concatenate(repeated, axis=1)
+        rows = rows if order is None else order[rows]
+        return rows[:, np.argsort(rows[0])]
 
     def drop_identical_ids(self) -> Self:
         """Drop the documents whose id equals the id of their query; all queries are kept."""
@@ -205,28 +223,6 @@ def make_finder(known: np.ndarray, dtype: type = object) -> Callable[[Any], np.n
     return lambda values: np.array(
         [position_of.get(value, -1) for value in to_plain_list(values)], dtype=np.intp
     )
-
-
-def find_repeated_documents(query_codes: np.ndarray, document: Any) -> np.ndarray:
-    """Return rows that repeat an earlier row's query and document, and the earlier rows."""
-    query_codes = query_codes.astype(np.intp)
-    order, starts = sort_by_query(query_codes, query_codes.max(initial=-1) + 1)
-    if order is not None:
-        query_codes, document = query_codes[order], document[order]
-    if isinstance(document, np.ndarray) and document.dtype == object:  # fast path
-        ids, bounds = document.tolist(), itertools.pairwise(starts.tolist())
-        if all(len(set(ids[first:last])) == last - first for first, last in bounds):
-            return np.empty((2, 0), dtype=np.intp)
-    # Pieces contain whole queries, so each piece can be searched for duplicates separately.
-    pieces = np.searchsorted(starts, np.arange(0, starts[-1] + PIECE, PIECE))
-    bounds = np.unique(starts[np.minimum(pieces, len(starts) - 1)]).tolist()
-    repeated = [np.empty((2, 0), dtype=np.intp)]
-    for first, last in itertools.pairwise(bounds):
-        codes, known = number_values(document[first:last])
-        repeated.append(find_repeated_keys(query_codes[first:last] * len(known) + codes) + first)
-    rows = np.concatenate(repeated, axis=1)
-    rows = rows if order is None else order[rows]
-    return rows[:, np.argsort(rows[0])]
 
 
 def find_repeated_keys(keys: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ _CHECKS = {
     "missing": choice_validator("missing", ("skip", "count")),
     "unjudged": choice_validator("unjudged", ("skip", "raise")),
     "identical_ids": choice_validator("identical_ids", ("keep", "drop")),
-    "ties": choice_validator("ties", ("trec",)),
+    "ties": choice_validator("ties", ("trec",), optional=True),
 }
 
 
@@ -124,7 +124,12 @@ def join_run(
     from sklearn.utils import Bunch
 
     choice_validator("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
-    check_join_options("skip" if missing is None else missing, unjudged, ties, identical_ids)
+    check_join_options(
+        missing="skip" if missing is None else missing,
+        unjudged=unjudged,
+        ties=ties,
+        identical_ids=identical_ids,
+    )
     judgments, ranked = read_entries(qrels, "qrels"), read_entries(run, "run")
     if identical_ids == "drop":
         ranked = ranked.drop_identical_ids()
@@ -227,13 +232,10 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     )
 
 
-def check_join_options(missing: str, unjudged: str, ties: str | None, identical_ids: str) -> None:
+def check_join_options(**options: str | None) -> None:
     """Check the options shared by `join_run` and `evaluate_runs`."""
-    _CHECKS["missing"](missing)
-    _CHECKS["unjudged"](unjudged)
-    _CHECKS["identical_ids"](identical_ids)
-    if ties is not None:
-        _CHECKS["ties"](ties)
+    for name, value in options.items():
+        _CHECKS[name](value)
 
 
 def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
@@ -268,7 +270,13 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
         is_searched = noun == "query" or not is_joined
         if is_searched and (make_finder(number_values(known)[1])(ids) >= 0).any():
             continue
-        advice = _advise_on_types(known, ids)
+        kind, other = type(plain(known[0])).__name__, type(plain(ids[0])).__name__
+        advice = (
+            f" The ids have the types {kind} and {other}: convert them to one type, for example "
+            "with str."
+            if kind != other
+            else ""
+        )
         if noun == "query" or advice:
             raise ValueError(
                 f"{first.source} and {rows.source} have no {noun} in common: for example, "
@@ -336,7 +344,16 @@ class JudgmentIndex:
         numbers = self._find_queries(run.query_ids).astype(np.int32)  # -1: no judgments
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
-            self._refuse(run, int(np.argmax(unjudged)))
+            code = int(np.argmax(unjudged))
+            rows = np.flatnonzero(run.query_codes == code)
+            place = (
+                f"{run.place(rows[0])}: " if len(rows) else ""
+            )  # no row if nothing was retrieved
+            raise ValueError(
+                f"{run.source}: {place}query {plain(run.query_ids[code])!r} has no "
+                f"judgments in {self.judgments.source}, which contains, for example, query "
+                f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add judgments for it."
+            )
         query, score = numbers[run.query_codes], run.lift_infinite_scores()
         judgment = self._find(query, run.document)
         if judgment.max(initial=-1) < 0 and len(run.query_ids):
@@ -385,16 +402,6 @@ class JudgmentIndex:
             added = is_judged | (graded[self._query] == 0)
         added[judgment[is_kept & (judgment >= 0)]] = False
         return is_kept, added
-
-    def _refuse(self, run: Entries, code: int) -> None:
-        """Raise an error for the query with this code, which is in the run but has no judgments."""
-        rows = np.flatnonzero(run.query_codes == code)
-        place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row if nothing was retrieved
-        raise ValueError(
-            f"{run.source}: {place}query {plain(run.query_ids[code])!r} has no "
-            f"judgments in {self.judgments.source}, which contains, for example, query "
-            f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add judgments for it."
-        )
 
     def _find(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
@@ -451,14 +458,6 @@ def _list_ids(document: Any, order: np.ndarray | None) -> list[Any]:
     """Return the document ids as a list, in the given order of rows."""
     ids = np.asarray(document, dtype=object)
     return (ids if order is None else ids[order]).tolist()
-
-
-def _advise_on_types(ids: np.ndarray, others: np.ndarray) -> str:
-    """Return advice if the first ids differ in type, such as 1 and "1"; otherwise, return ""."""
-    kind, other = type(plain(ids[0])).__name__, type(plain(others[0])).__name__
-    if kind == other:
-        return ""
-    return f" The ids have the types {kind} and {other}: convert them to one type, for example with str."
 
 
 def order_as_trec_eval(query: np.ndarray, score: np.ndarray, document: np.ndarray) -> np.ndarray:

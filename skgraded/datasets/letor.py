@@ -150,36 +150,29 @@ def _parse(text: bytes, first: int, with_query: bool) -> tuple[Any, ...]:
 
     lines, queries, documents = [], [], []  # a list of tuples would trigger garbage collection
     for number, line in enumerate(text.split(b"\n"), first):
-        ids = _parse_ids(line, with_query)
-        if ids is not None:
-            lines.append(number)
-            queries.append(ids[0])
-            documents.append(ids[1])
+        body, _, comment = line.partition(b"#")
+        words = body.split(None, 2)
+        if not words:
+            continue
+        query = words[1] if len(words) > 1 else b""
+        if not with_query and query.startswith(b"qid"):  # scikit-learn would skip this word
+            raise ValueError("the file contains queries: omit group.")
+        if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
+            raise ValueError(
+                "'qid:' and the query id must follow the grade. If the file has no query ids, pass "
+                "a file of query sizes as group. To convert an array of query sizes to query ids, "
+                "use np.repeat(np.arange(len(sizes)), sizes)."
+            )
+        if b"_" in body and b"_" in b"".join(words[:1] + words[1 + with_query :]):
+            raise ValueError("a number must not contain an underscore.")
+        match = DOC_ID.match(comment)
+        lines.append(number)
+        queries.append(_decode(query) if with_query else None)
+        documents.append(match[1].decode() if match else None)
     X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)  # ignores queries and comments
     if not np.isfinite(y).all():
         raise ValueError("the grade must be a finite number.")
     return X, y, lines, queries, documents
-
-
-def _parse_ids(line: bytes, with_query: bool) -> tuple[str | None, str | None] | None:
-    """Return the query and the document of a row, or None if the line contains no row."""
-    body, _, comment = line.partition(b"#")
-    words = body.split(None, 2)
-    if not words:
-        return None
-    query = words[1] if len(words) > 1 else b""
-    if not with_query and query.startswith(b"qid"):  # scikit-learn would skip this word
-        raise ValueError("the file contains queries: omit group.")
-    if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
-        raise ValueError(
-            "'qid:' and the query id must follow the grade. If the file has no query ids, pass a "
-            "file of query sizes as group. To convert an array of query sizes to query ids, use "
-            "np.repeat(np.arange(len(sizes)), sizes)."
-        )
-    if b"_" in body and b"_" in b"".join(words[:1] + words[1 + with_query :]):
-        raise ValueError("a number must not contain an underscore.")
-    match = DOC_ID.match(comment)
-    return _decode(query) if with_query else None, match[1].decode() if match else None
 
 
 @lru_cache(1)

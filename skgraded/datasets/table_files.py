@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -28,6 +27,7 @@ from skgraded.datasets.text_files import (
     File,
     check_path,
     find_data,
+    open_unpacked,
     parse_cell,
     parse_rows,
     read_blocks,
@@ -110,13 +110,12 @@ def _read_file(
 ) -> tuple[dict[str, Any], np.ndarray | None]:
     """Read text columns and numeric columns; also return the line number of each row, if known."""
     names = [*texts, *numbers]
-    if not hasattr(source, "read") and os.path.isfile(source):
-        with open(source, "rb") as file:
-            if file.peek(len(PARQUET)).startswith(PARQUET):
-                return _read_parquet(file, path, names, advice), None  # not the entire file
-    data = b"".join(text for _, text in read_blocks(source, path))
-    if data.startswith(PARQUET):
-        return _read_parquet(io.BytesIO(data), path, names, advice), None
+    with open_unpacked(source) as file:
+        if file.peek(len(PARQUET)).startswith(PARQUET):
+            # A seekable file is not read entirely.
+            parquet = file if file.seekable() else io.BytesIO(file.read())
+            return _read_parquet(parquet, path, names, advice), None
+        data = b"".join(text for _, text in read_blocks(file, path))
     n_before, separator, known = read_header(iter([(1, data)]), path)
     refuse_unknown(names, known, f"{path}: line {n_before + 1}: ", advice)
     return _read_csv(data, path, n_before, separator, texts, numbers)

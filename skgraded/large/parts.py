@@ -275,9 +275,14 @@ def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:
         columns = {PLACE: np.array([place], dtype=object).repeat(judgments.n_queries)}
         for name in job.segment_columns:
             column = SEGMENT.format(name)
-            columns[column] = _find_segments(table[column], name, judgments)
-    if job.partitioning == "clustered":
-        _refuse_interrupted(judgments, place)
+            codes, distinct = query_codes(arrow.as_given(table[column]), name="by")
+            segments = make_object_array(list(map(as_segment, to_plain_list(distinct))))
+            segment = find_constants(judgments, codes, segments, f"Column {name!r} (by)")
+            columns[column] = segments[segment]
+    if job.partitioning == "clustered" and get_layout(judgments).order is not None:
+        codes = get_layout(judgments).query_of_row
+        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
+        raise _split_error(to_plain_list(judgments.query_ids[n_runs > 1])[0], place)
     if job.document is not None:
         documents = arrow.as_given(table[DOCUMENT])
         kept = keep_distinct_documents(judgments, documents, scores, weights, job.duplicates)
@@ -304,14 +309,6 @@ def evaluate_queries(table: pa.Table, job: Job, place: str) -> Measured:
     return Measured(evaluations, columns, list_id_types(table))
 
 
-def _refuse_interrupted(judgments: Judgments, place: str) -> None:
-    """Raise a ValueError if the rows of a query are not contiguous; the message names the query."""
-    if get_layout(judgments).order is not None:
-        codes = get_layout(judgments).query_of_row
-        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
-        raise _split_error(to_plain_list(judgments.query_ids[n_runs > 1])[0], place)
-
-
 def _split_error(query: object, *places: str) -> ValueError:
     return make_argument_error(
         f"The rows of query {query!r} are not contiguous in {' and '.join(places)}. Use "
@@ -322,13 +319,6 @@ def _split_error(query: object, *places: str) -> ValueError:
         "document",
         "duplicates",
     )
-
-
-def _find_segments(column: pa.ChunkedArray, by: str, judgments: Judgments) -> np.ndarray:
-    """Return the segment of each query; raise a ValueError if a query is in two segments."""
-    codes, distinct = query_codes(arrow.as_given(column), name="by")
-    names = make_object_array(list(map(as_segment, to_plain_list(distinct))))
-    return names[find_constants(judgments, codes, names, f"Column {by!r} (by)")]
 
 
 def evaluate_items(items: list[Item], job: Job) -> Measured:

@@ -282,14 +282,12 @@ def _refuse_other_values(
     kind = column.type
     is_time = pa.types.is_timestamp(kind)
     try:
-        value = pa.scalar(expected, pa.large_string())
+        values = pa.array([expected], pa.large_string())
         # Times in folder names are in UTC.
-        value = value.cast(pa.timestamp(kind.unit) if is_time else kind).cast(kind)
-        is_equal = compute.equal(column, value).fill_null(False).to_numpy()
+        values = values.cast(pa.timestamp(kind.unit) if is_time else kind).cast(kind)
+        is_equal = compute.is_in(column, values).to_numpy()
     except pa.ArrowException:  # raised if the text is not a value of this type
         is_equal = np.zeros(len(column), dtype=bool)
-    if expected is None:
-        is_equal = column.is_null().to_numpy()
     if not is_equal.all():
         value = column[int(is_equal.argmin())].as_py()
         raise ValueError(

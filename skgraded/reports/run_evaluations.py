@@ -107,7 +107,7 @@ def evaluate_runs(
     {'bm25': 1.0, 'dense': 0.5}
     """
     door.check_unjudged_documents(unjudged_documents)
-    check_join_options(missing, unjudged, ties, identical_ids)
+    check_join_options(missing=missing, unjudged=unjudged, ties=ties, identical_ids=identical_ids)
     texts = measures if isinstance(measures, (list, tuple)) else [measures]
     rule = choose_names(texts, names)
     measures = as_measures(measures, rule, threshold)
