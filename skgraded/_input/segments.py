@@ -48,7 +48,7 @@ def as_segment(segment: Hashable) -> Hashable:
 def group_segments(
     query_ids: np.ndarray, by: Any, are_compared: bool = False
 ) -> list[tuple[Any, Any]]:
-    """Return pairs (segment, indices of its queries) in order of first appearance."""
+    """Return (segment, indices of its queries) pairs in order of first appearance."""
     ids = to_plain_list(query_ids)
     positions: dict[Any, list[int]] = {}
     for i, (query, segment) in enumerate(zip(ids, _read_segments(ids, by), strict=True)):

@@ -36,7 +36,7 @@ STOPPING = {
     "metric_period",
 }
 
-# Built-in metrics that CatBoost rejects for some losses, such as RMSE.
+# Built-in metrics that CatBoost rejects for RMSE and some other losses.
 BUILT_IN = ("Precision", "Recall", "PairAccuracy")
 
 
@@ -142,7 +142,7 @@ class _ScoreObserver(_Metric):
     def evaluate(
         self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: np.ndarray | None
     ) -> tuple[float, float]:
-        """Return the first measure's value, or 0 for training rows, and the weight 1."""
+        """Return the first measure's value (0 for training rows) and the weight 1."""
         if weight is None or weight[0] < self.mark / 2:
             return 0.0, 1.0
         self.add_round(approxes[0])

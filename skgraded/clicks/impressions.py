@@ -30,7 +30,7 @@ def read_positions(position: ArrayLike) -> np.ndarray:
 
 
 def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: str = "") -> None:
-    """If a value is invalid, raise a ValueError that contains it and the rule."""
+    """Raise a ValueError that states `rule` and the first invalid value, unless all are valid."""
     if not is_valid.all():
         row = int(np.argmin(is_valid))
         raise ValueError(f"{rule}; got {values[row]:g} in row {row}.{advice}")

@@ -287,9 +287,9 @@ class ClickLog:
         r"""Compare rankers by the DCG of the weighted clicks in each session.
 
         The value of a session is the sum of discount / examination over its clicks. The discount
-        depends on the rank of the item according to the ranker's scores, and the examination on the
-        clicked position. The mean over sessions estimates the linear-gain DCG of the documents'
-        attractiveness.
+        depends on the rank of the item according to the ranker's scores; the examination
+        probability depends on the clicked position. The mean over sessions estimates the
+        linear-gain DCG of the documents' attractiveness.
 
         Parameters
         ----------

@@ -381,7 +381,7 @@ def _convert_ranks(entries: Entries) -> Entries:
         is_wrong = (np.bincount(places) > 1)[places]
     if is_wrong.any():
         row = int(np.argmax(is_wrong))
-        # If a repeated line caused the repeated rank, report its document instead.
+        # If the cause is a repeated document, raise the error about that document.
         entries.refuse_repeats()
         raise ValueError(
             f"{entries.source}: {entries.place(row)}: the third column contains integers that are "

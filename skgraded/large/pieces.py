@@ -104,9 +104,9 @@ def evaluate_contents(contents: Iterable[pa.Scalar], job: Job) -> Measured | Non
 def open_values(
     path: str | os.PathLike[str] | None, job: Job
 ) -> Iterator[Callable[[Measured], Measured]]:
-    """Yield a function that writes per-query values to a Parquet file, unless `path` is None.
+    """Yield a function that writes per-query values to a Parquet file and returns its argument.
 
-    The file is written completely or not at all. The yielded function returns its argument.
+    If `path` is None, nothing is written. Otherwise, the file is written completely or not at all.
     """
     if path is None:
         yield lambda measured: measured

@@ -180,7 +180,7 @@ def evaluate_per_query(
         ]
     )
     null_id = F.lit(None).cast(df.schema[qid].dataType).alias("id")
-    # An empty range does not start a Spark job.
+    # Collecting an empty range does not start a Spark job.
     no_ids = df.sparkSession.range(0).select(null_id).toArrow()
     id_type = no_ids.schema.types[0]
     return _map_batches(pieces, partial(tasks.tabulate_pieces, job=job, id_type=id_type), schema)
@@ -223,7 +223,7 @@ def _repartition(
 def _lift_limit_in_bytes(spark: SparkSession) -> Iterator[None]:
     """For jobs started by this thread, limit the rows of an Arrow batch, but not its bytes.
 
-    To limit the bytes, Spark 4 would recompute the size of the batch after each row, which takes
+    To limit the bytes of a batch, Spark 4 would recompute its size after each row, which takes
     twice as long as the rest of the transfer to Python.
     """
     context = getattr(spark, "sparkContext", None)
@@ -252,7 +252,7 @@ def _map_batches(
 
 
 def _check_text(value: object) -> str:
-    """Return the text of a measure; raise an error if the text cannot be parsed."""
+    """Return a measure as a string; raise an error if the string cannot be parsed."""
     as_measure(str(value))  # raises an error if the measure contains a function
     return str(value)
 

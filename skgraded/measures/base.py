@@ -366,7 +366,7 @@ def registered(
 
 
 def list_parameters(measure: Measure | type[Measure]) -> dict[str, dataclasses.Field[Any]]:
-    """Return the parameters of a measure as dataclass fields, in the order used in names."""
+    """Return a measure's parameters as dataclass fields, in the order used in measure names."""
     return measure._fields
 
 
@@ -548,7 +548,7 @@ class Gained(Graded):
     gain: str | Function
 
     def _grades_to_gain(self, layout: Layout) -> np.ndarray:
-        """Return the grade of each level, the argument of the gain function."""
+        """Return the grade of each level, to be passed to the gain function."""
         return layout.levels
 
     def _compute_gains(self, layout: Layout) -> np.ndarray:

@@ -224,7 +224,8 @@ class EDRC(_Correlation):
         by_rank[2:] = weigh_ranks(self.discount, np.arange(2, len(by_rank), dtype=float))
         weights = by_rank[rank]
         equal_or_unknown = np.repeat(layout.sizes - n_known, layout.n_levels) + counts - 1
-        below = np.cumsum(counts) - counts  # also counts earlier queries, which are subtracted next
+        # The sums include the rows of earlier queries, which the next line subtracts.
+        below = np.cumsum(counts) - counts
         below -= np.repeat(below[layout.level_starts[:-1]], layout.n_levels)
         n_compared = np.repeat(layout.sizes - 1, layout.n_levels) - below
         total = layout.sum_levels(weights * counts * n_compared)
@@ -410,7 +411,7 @@ def _compute_agreement(short: _TiedRanking, long: _TiedRanking) -> tuple[np.ndar
     others = long.is_listed & ~short.is_listed
     first, last = long.first[others], long.last[others]
     n_above, n_tied = _count_ranges(last + 1, long.n, long.n), _count_ranges(first, last, long.n)
-    # The mean of the weights > 0 of these items in the longer ranking
+    # For each depth, average the positive weights of `others` in the longer ranking.
     mean = (n_above + long.share[: long.n] * n_tied) / np.maximum(n_above + n_tied, 1)
     extra = (depths - short.n)[below] * at_end * mean[below]
     agreement[below] = (overlap[below] + extra) / depths[below]

@@ -263,7 +263,7 @@ class Precision(_DefinedAsZero, base.Thresholded):
 
     The divisor is k even if fewer documents were retrieved. If k is None, the divisor is the number
     of retrieved documents, and precision is 0 if no document was retrieved. By default, precision
-    is defined as 0 for a query without a relevant document. With ``undefined=nan`` or 1.0, such a
+    is defined as 0 for a query without a relevant document. If `undefined` is nan or 1.0, such a
     query is undefined, so that the means of precision and recall cover the same queries.
 
     Parameters

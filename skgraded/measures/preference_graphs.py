@@ -15,7 +15,7 @@ from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block
 
 Prior: TypeAlias = float | Callable[[Any, Any], float]  # the callable takes items v and w
 Pair: TypeAlias = tuple[Hashable, Hashable]  # (preferred, other)
-Side = tuple[np.ndarray, np.ndarray]  # a bit table, and the index of each item's row
+Side = tuple[np.ndarray, np.ndarray]  # a bit table, and the row index of each item
 BLOCK = 1024  # number of items per block; one row of bits takes 128 bytes
 check_cycles = choice_validator("cycles", ("raise", "unknown", "majority", "ignore"))
 

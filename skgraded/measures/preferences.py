@@ -197,7 +197,7 @@ def compute_preference_values(
     qid: QueryIds | None,
     cycles: str,
 ) -> tuple[dict[str, Measure], dict[Hashable, list[float] | None]]:
-    """Return the measures by name, and the values of each query (None without known pairs).
+    """Return the measures by name, and the values of each query (None if it has no known pairs).
 
     All arguments are validated before the first query is evaluated.
     """

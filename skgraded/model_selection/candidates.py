@@ -29,7 +29,7 @@ from skgraded.writing.text import utf8
 
 
 class SearchFolds:
-    """The folds of a search; each query in the test set of a fold is called a test."""
+    """The folds of a search; each pair of a fold and a query in its test set is called a test."""
 
     def __init__(
         self,

@@ -167,7 +167,10 @@ def _draw_splits(
 def _find_rows(
     queries: Queries, chosen: np.ndarray, by_query: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return positions of chosen rows; if `by_query`, sort by query and also return query sizes."""
+    """Return the positions of the chosen rows.
+
+    If `by_query` is true, sort them by query, and also return the query sizes.
+    """
     if not by_query:
         return np.flatnonzero(chosen), None
     order = np.arange(len(chosen)) if queries.order is None else queries.order

@@ -117,7 +117,7 @@ class RankerOnRows:
     def judge(self, rows: np.ndarray) -> Judgments:
         """Return the grades of the given rows as Judgments, without weights.
 
-        In the result, the id of each query is its position in the judgments of all rows.
+        In the result, the id of each query is its index in `judgments.query_ids`.
         """
         return Judgments(take_rows(self.y, rows), qid=self.query_of_row[rows])
 

@@ -128,7 +128,8 @@ class QuerySource:
     def of_estimator(cls, estimator: object, is_before_steps: bool = False) -> Self:
         """Return the source specified by a ranker, or by the ranker in a search or pipeline.
 
-        If `is_before_steps`, ignore a column position that refers to the output of pipeline steps.
+        If `is_before_steps` is true, ignore a column position that refers to the output of pipeline
+        steps.
         """
         has_steps = False
         for inner, steps in list_estimators(estimator):
@@ -155,7 +156,7 @@ class QuerySource:
         return type(self)(None if isinstance(self.source, numbers.Integral) else self.source)
 
     def locate(self, table: FeatureTable) -> TableColumn | None:
-        """Return the column of a table, or None if the source is not a column."""
+        """Locate the source in a table; return None if the source is not a column."""
         if not self.is_column:
             return None
         position, names = self.find_position(table), tables.column_names(table)
@@ -280,7 +281,7 @@ class QuerySource:
 def locate_columns(
     table: FeatureTable, sources: Iterable[QuerySource], unless_named_by: object = None
 ) -> list[TableColumn]:
-    """Return the sources that are columns of X, except those named by an estimator."""
+    """Locate the sources that are columns of a table, except those named by an estimator."""
     columns = [column for column in (source.locate(table) for source in sources) if column]
     if not columns or unless_named_by is None:
         return columns

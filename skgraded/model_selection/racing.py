@@ -347,7 +347,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Train and evaluate all candidates in their order."""
         results, best, deciding = [], "", folds.measures[0].name
         leader, leader_mean = np.zeros(folds.tests.n_queries), -np.inf
-        # If `prefer` is set, candidates may be worse than the leader by up to `margin`.
+        # If `prefer` is set, the chosen candidate may trail the leader by up to `margin`.
         margin = 0.0 if self.prefer is None else self.margin
         with show_progress(self.progress, len(rankers), desc="candidates") as advance:
             for c, data in enumerate(rankers):
@@ -386,7 +386,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.level is not None:
             values = [folds.average_tests(results[c].values[deciding]) for c in kept]
             counts = np.isfinite(values).all(axis=0) & (True if weights is None else weights > 0)
-            # If `prefer` is set, candidates may be worse than the leader by up to `margin`.
+            # If `prefer` is set, the chosen candidate may trail the leader by up to `margin`.
             margin = self.margin if self.prefer is None else -self.margin
             draws = np.random.default_rng(rng.randint(2**31))
             difference[kept], half_width[kept], survives = compare_with_leader(

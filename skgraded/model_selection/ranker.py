@@ -174,7 +174,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     (True, True)
     """
 
-    # While a search fits the ranker: the search's folds or, for the refit, the number of rounds
+    # The folds of the search that is fitting the ranker or, during its refit, the number of rounds
     _rounds: Any = None
 
     # Group sizes cannot be split along with the rows, so they are not requested.
@@ -444,8 +444,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         values = getattr(self.estimator_, name)
         if self._removed_columns:
             raise AttributeError(
-                f"QueryRanker has no {name}, because it removed columns of X: the values would not "
-                f"match the columns. Use estimator_.{name} or, for feature selectors, pass the "
+                f"QueryRanker has no {name}, because it dropped columns from X: the values would "
+                f"not match the columns. Use estimator_.{name} or, for feature selectors, pass the "
                 "queries with metadata routing."
             )
         return values
@@ -512,7 +512,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 def _refuse_splits_of_rows(estimator: object) -> None:
     """Raise a TypeError if any part of the estimator tunes or validates on random rows.
 
-    Estimators that only train on random samples of rows, such as forests, raise no error.
+    Estimators that only train on random samples of rows, such as forests, are accepted.
     """
     inside = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
     for part in [estimator, *inside]:

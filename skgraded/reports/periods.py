@@ -66,8 +66,8 @@ def compare_periods(
     pandas.DataFrame
         One row per measure (and system, and segment), with the columns
 
-        - ``system`` (for `Summaries`), ``segment`` (if `by` is set; one column for each name if it
-          is a list), ``measure``,
+        - ``system`` (for `Summaries`), ``segment`` (if `by` is set; if it is a list, one
+          column for each of its names), ``measure``,
         - ``before``, ``after``: means of the two periods,
         - ``difference``: ``after`` minus ``before``,
         - ``ci_low``, ``ci_high``: Welch's t interval, which a correction widens, as in

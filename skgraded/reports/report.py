@@ -267,7 +267,7 @@ def render_evaluation(
 def _describe_evaluation(
     summary: tables.DataFrame, queries: Evaluation, n_queries: int, is_weighted: bool
 ) -> str:
-    """Return a text about the numbers of queries and measures, to print below the title."""
+    """Return the text below the title, which contains the numbers of queries and measures."""
     judged = {
         name: mean_over_queries(shares, queries.weights)
         for name, shares in (queries.judged or {}).items()

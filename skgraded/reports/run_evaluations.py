@@ -149,8 +149,8 @@ def evaluate_each_run(
     """Evaluate runs one at a time; also return a note on missing and unjudged queries.
 
     If `missing` is "skip", each run is evaluated only on queries that it contains; if it is
-    "raise", a judged query that is missing from a run is an error. In the note, `fate` says what
-    happens to missing queries.
+    "raise", a judged query that is missing from a run is an error. `fate` is the part of the
+    note that says what happens to missing queries.
     """
     index = JudgmentIndex(judgments)
     evaluations, notes, is_warned = {}, [], False

@@ -110,7 +110,7 @@ def compute_prediction_limits(
 
 
 def bound_share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return bounds on the deviation of each proportion from that in all earlier samples.
+    """Return bounds on the deviation of each proportion from the proportion in earlier samples.
 
     If q is the proportion in all earlier samples, n the sample size and z WIDTH, the bound d solves
     n d² = z² (q (1 - q) + d). The interval q ± d contains Wilson's interval.

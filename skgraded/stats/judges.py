@@ -308,7 +308,7 @@ def estimate_powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarr
 def count_queries_needed(
     human: np.ndarray, judge: np.ndarray, others: np.ndarray, half_width: float, level: float
 ) -> tuple[float, float]:
-    """Return how many human-judged queries this half-width requires, without and with the judge.
+    """Return how many human-judged queries `half_width` requires, without and with the judge.
 
     The set of machine-judged queries is fixed. If the machine judge does not reduce the required
     number, both results are equal. Both are nan if no number suffices.

@@ -231,7 +231,7 @@ def _compute_p_of_flips(
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
     slack: Any = SLACK * sizes.sum(axis=0)
-    # If huge differences may make the slack exceed small differences, compute it for each flip.
+    # Compute the slack for each flip if huge differences may make it exceed small differences.
     smallest = np.where(sizes > 0, sizes, np.inf).min(axis=0)
     is_hiding = (sizes.max(axis=0) > WIDE * smallest).any()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
@@ -347,7 +347,7 @@ def _compute_p_of_draws(
 ) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, means = np.random.default_rng(seed), rows.mean(axis=1)
-    # Without clusters, each sum contains a single difference.
+    # If there are no clusters, each sum contains a single difference.
     centered = sum_differences(rows, cluster, means[:, None]).T
     sizes = None if cluster is None else np.bincount(cluster)[np.unique(cluster)]
     n, squares = len(centered), centered**2

@@ -40,7 +40,8 @@ def compare_with_leader(
     """Compare candidates with the leader.
 
     Return the differences from the leader, the half-widths of their intervals, and whether each
-    candidate survives. A candidate survives unless its upper limit is below the margin.
+    candidate survives. A candidate survives unless the upper limit of its interval is below the
+    margin.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def _estimate_critical_values(
     scale = np.sqrt(rng.chisquare(n_queries - 1, N_DRAWS) / (n_queries - 1))
     critical = np.full(len(covariance), np.inf)
     for c in range(len(covariance)):
-        # Variances of differences from candidate c; those that are only rounding errors become 0
+        # Variances of the differences from candidate c; mere rounding errors become 0
         sums = np.diag(covariance) + covariance[c, c]
         variances = sums - 2 * covariance[c]
         error = np.sqrt(np.where(variances > 1e-12 * sums, variances, 0.0))
