@@ -183,9 +183,9 @@ def check_labels(judgments: Judgments, by_argument: dict[str, Any]) -> None:
 class Layout:
     """Arrays of grades and row positions for the kernels, and cached results such as plans.
 
-    Each query has one level per distinct grade, in ascending order. The first level is grade 0,
-    even if no document has this grade. If there are negative grades, the first level is instead
-    empty and has the lowest grade of all queries.
+    Each query has one level per distinct grade, in ascending order. If no grade is negative, the
+    first level is grade 0, even if no document has this grade. Otherwise, there is an additional
+    first level without documents, which has the lowest grade of all queries.
 
     Attributes
     ----------

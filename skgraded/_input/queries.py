@@ -57,8 +57,7 @@ def _number_blocks(
 ) -> tuple[Any, ...]:
     """Return the number of rows, the first row of each block of equal ids, and the encoded ids.
 
-    If the ids of all rows are encoded, None is returned for the first rows; otherwise, one id per
-    block is encoded.
+    If the first rows are None, the id of each row is encoded; otherwise, one id per block is.
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:
@@ -138,7 +137,7 @@ def read_group_sizes(group: ArrayLike, n: int, expected: str = "y_true") -> np.n
         )
     series: Any = group
     is_unsorted = hasattr(series, "iloc") and not series.index.is_monotonic_increasing
-    # Accept the result of groupby(…, sort=False).size(): a Series without a name whose index has one.
+    # Accept the result of groupby(…, sort=False).size(): an unnamed Series with a named index.
     if is_unsorted and (series.name is not None or series.index.names[0] is None):
         first = ", ".join(map(repr, series.index[:3].tolist()))
         raise ValueError(

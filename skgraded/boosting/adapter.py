@@ -258,7 +258,7 @@ class Adapter:
     def remove_observers(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Return the fit arguments without callbacks that run after each round.
 
-        These callbacks may expect validation scores, as Optuna's pruning callbacks do.
+        Such callbacks may require validation scores, as Optuna's pruning callbacks do.
         """
         if "callbacks" not in fit_params:
             return fit_params

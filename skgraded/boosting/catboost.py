@@ -239,7 +239,7 @@ class _CatBoostMetric(_Metric, BoostingMetric):
         self._has_warned = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies are made by `eval_metric`, so that they do not contain the original's data sets.
+        # `eval_metric` makes copies of the metric, so that they do not contain the data sets.
         # Pickle could not import the metric's class, because the class is created at run time.
         return eval_metric, (self.measures[0], *self._group_ids)
 

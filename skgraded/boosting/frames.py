@@ -23,8 +23,7 @@ def find_library_locals(name: str, kind: type) -> Mapping[str, Any]:
 def find_pipeline_input(X: Any) -> Any:
     """Return the X of the outermost ``Pipeline.score`` call on the stack, or `X` if there is none.
 
-    A pipeline passes transformed rows to the ``score`` method of its last step. The transformers
-    may have encoded the query ids.
+    The transformers of a pipeline may have encoded the query ids in the `X` of its last step.
     """
     from sklearn.pipeline import Pipeline
 

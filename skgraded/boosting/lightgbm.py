@@ -77,7 +77,7 @@ class _LGBMAdapter(BoosterAdapter):
 
     @cached_property
     def _objective(self) -> Any:
-        """The ranker's objective, which users can set through any alias."""
+        """The ranker's `objective`, which users can set through any of its aliases."""
         objectives = filter(None, map(self._parameters.get, OBJECTIVE_NAMES))
         return next(objectives, "lambdarank")
 

@@ -48,7 +48,7 @@ LETOR_LINE = re.compile(rb"\s*\S+\s+qid:")
 
 
 def find_kind(paths: Sequence[str]) -> str:
-    """Return the file type, without opening files; LETOR files therefore have the type RUNS."""
+    """Return the file type; LETOR files have the type RUNS, because no file is opened to check."""
     if len(paths) > 1:
         return RUNS
     is_pattern = glob.has_magic(paths[0]) and not os.path.exists(paths[0])

@@ -319,7 +319,8 @@ def _write_means_json(report: Means, systems: Systems, args: Namespace) -> str:
     geometric = [column.name for column in args.columns if column.kind == "geometric mean"]
     for name, entry in entries.items():
         values = summarize_columns(systems[name], args.columns)
-        for column in geometric:  # from per_query, from_json would compute the arithmetic mean
+        # If `per_query` contained these columns, from_json would compute their arithmetic means.
+        for column in geometric:
             entry["mean"][column] = values[column]
             del entry["per_query"][column], entry["undefined"][column]
         if totals := {c.name: values[c.name] for c in args.columns if c.kind == "total"}:

@@ -207,7 +207,7 @@ class Counts:
         return n >= needed
 
     def estimate(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Estimate the examination from `weights` copies of each unit; None stands for one copy."""
+        """Estimate θ_k / θ_1 from `weights` copies of each unit; None stands for one copy."""
         if weights is None:
             n_shown = np.bincount(self.cell, self.rows.impressions)
             clicks = np.bincount(self.cell, self.rows.clicks)

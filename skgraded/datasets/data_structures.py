@@ -1,4 +1,4 @@
-"""Convert JSON, tables and other data structures of qrels and runs to `Entries`."""
+"""Convert qrels and runs in JSON, tables and other data structures to `Entries`."""
 
 import json
 import re
@@ -113,7 +113,7 @@ def _convert_grades_or_scores(values: Any, side: str, **names: Any) -> np.ndarra
 
 
 def _parse_if_text(value: Any) -> Any:
-    """Parse a string as a number; return NaN for an empty string, and any other value unchanged."""
+    """Convert a numeric string to a number, and "" to NaN; return any other value unchanged."""
     number = parse_cell(value) if isinstance(value, str) else value
     return value if number is None else number
 
@@ -273,7 +273,7 @@ def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
             numbers, side, name=side, n=n, expected="document", row_name=row_name
         )
     except (TypeError, ValueError):
-        # Ids or numbers may be containers, such as the nested dicts that search engines return.
+        # In place of ids or numbers, there may be containers, as in the output of search engines.
         for part in chain(documents, numbers):
             if isinstance(part, (Mapping, list, set)):
                 raise _make_form_error(side, part) from None

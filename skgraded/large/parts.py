@@ -228,10 +228,10 @@ def evaluate_parts(
 ) -> Iterator[Item]:
     """Validate (name, part) pairs, evaluate queries, and yield their values and the remaining rows.
 
-    The remaining rows belong to queries that may continue in other parts. For "shuffle", all rows
-    remain. For "clustered", parts are first combined into larger parts of at least `n_rows` rows;
-    the rows of the first and the last query of each larger part remain. `show` receives the size
-    of each part in rows.
+    The remaining rows are not evaluated yet, because their queries may continue in other parts. For
+    "shuffle", all rows remain. For "clustered", parts are first combined into larger parts of at
+    least `n_rows` rows; the rows of the first and the last query of each larger part remain. `show`
+    receives the size of each part in rows.
     """
     checked = (
         (place, table)
@@ -421,7 +421,7 @@ def merge_sums(sums: Iterable[Merged | None]) -> Merged | None:
 
 
 def finish(report: Merged | None, job: Job) -> Merged:
-    """Add the label; raise a ValueError unless at least one query has a positive weight."""
+    """Label `report`; raise a ValueError unless at least one query has a positive weight."""
     if report is None:
         raise ValueError("y_true is empty: pass at least one row.")
     summary = report if isinstance(report, Summary) else next(iter(report.systems.values()))

@@ -70,7 +70,7 @@ def pack_pieces(pieces: Iterable[tuple[int, Any]]) -> pa.Table:
 def _write_piece(
     file: IO[bytes] | pa.BufferOutputStream, item: pa.RecordBatch | Measured | Exception
 ) -> None:
-    """Write rows to a file in Arrow's format, and per-query values or an error as a pickle."""
+    """Write rows to a file in Arrow's format; write per-query values or an error as a pickle."""
     if isinstance(item, pa.RecordBatch):
         with pa.ipc.new_stream(file, item.schema) as writer:
             writer.write_batch(item)

@@ -204,7 +204,7 @@ def _repartition(
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = check_whole_number(n_partitions, "n_partitions", 1)
-    # Columns are renamed to positions: mapInArrow does not accept names that contain a dot.
+    # Columns are renamed to their positions, because mapInArrow rejects names that contain a dot.
     frame = df.select(
         *(
             F.col("`" + name.replace("`", "``") + "`").alias(str(i))

@@ -428,7 +428,7 @@ def score_queries(
 def score_prepared(
     prepared: Sequence[Prepared], layout: Layout, scores: np.ndarray
 ) -> list[np.ndarray]:
-    """Compute per-query values like `score_queries`, given the results of `prepare`."""
+    """Compute the per-query values, as in `score_queries`, from the results of `prepare`."""
     plans = [plan for _, plan, _ in prepared if plan is not None]
     all_values, rows = [], iter(sum_plans(plans, layout, scores))
     for measure, plan, undefined in prepared:

@@ -145,7 +145,7 @@ class Scores:
         return v in self.items and w in self.items and self.items[v] > self.items[w]
 
     def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
-        """Yield the items with higher scores, and those with lower scores, than each item.
+        """For each item, yield the items with higher scores and those with lower scores.
 
         See the comment above `iterate_blocks`.
         """
@@ -189,7 +189,10 @@ def _count_words(number: np.ndarray) -> int:
 
 
 class PairCounts(NamedTuple):
-    """Pair counts for one query. Each array has one element per counted item v."""
+    """Pair counts for one query.
+
+    Each array has one element per item v or, from `count_stated_pairs`, per pair of items.
+    """
 
     ranks: np.ndarray  # R(v)
     n_below: np.ndarray  # number of items ranked below v in the truth, plus 1 for v itself

@@ -65,7 +65,7 @@ class SearchFolds:
         return mean_over_queries(self.average_tests(values), self.judgments.weights)
 
     def average_folds(self, values: np.ndarray) -> list[float]:
-        """Return the weighted mean over the test queries of each fold."""
+        """Return the weighted mean of `values` over the test queries of each fold."""
         folds = range(len(self.splits))
         return [self.average(np.where(self.fold == fold, values, np.nan)) for fold in folds]
 

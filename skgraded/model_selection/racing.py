@@ -62,7 +62,7 @@ WITHOUT_REFIT = "%(name)s has no best_estimator_: call fit first, which requires
 
 
 class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
-    """Hyperparameter search that stops training candidates that cannot become the best.
+    """Hyperparameter search that drops candidates early if they cannot become the best.
 
     The candidates of a `QueryRanker` with early stopping are trained one after another, each on all
     folds at the same time. After each round, the mean of `measure` over the queries of all folds is

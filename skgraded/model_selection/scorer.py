@@ -285,7 +285,7 @@ class FittedQueries(NamedTuple):
 
 
 def remember_queries(queries: Queries, grades: np.ndarray, stopped_on: np.ndarray) -> FittedQueries:
-    """Return the fitted queries; `stopped_on` contains the ids of the validation queries."""
+    """Describe the queries used for fitting; `stopped_on` contains the validation queries' ids."""
     by_query = grades if queries.order is None else grades[queries.order]
     sums = np.add.reduceat(by_query, queries.starts[:-1])
     hashes = _make_keys(queries.ids)

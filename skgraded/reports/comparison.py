@@ -523,7 +523,7 @@ class Leaderboard(Table):
         return _create_frame(self.rows, names)
 
     def columns(self) -> list[tuple[str, list[Any]]]:
-        """Return (heading, cells) pairs for marked means, ranks, and shares of judged documents."""
+        """Return (heading, cells) pairs: `Marked` means, ranks and shares of judged documents."""
         columns: list[tuple[str, list[Any]]] = []
         for key, positions in group_rows(self.rows, *HEADING).items():
             rows = list_rows(select_rows(self.rows, positions))

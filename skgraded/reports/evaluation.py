@@ -73,7 +73,7 @@ class Evaluation(Report):
         Cluster of each query; see `evaluate`.
     judged : dict of str to ndarray of shape (n_queries,), or None
         Share of judged documents among the first k, keyed by a name such as "Judged@10"; k is the
-        cut-off of the first measure, or 10. None if every document is judged.
+        cut-off of the first measure, or 10 if it has none. None if every document is judged.
     unanswered : ndarray of shape (n_queries,) of bool, or None
         Mask of the queries for which every score is -inf; None if there are none.
     unjudged_documents : str or None
@@ -618,7 +618,8 @@ def read_fields(
 def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
     """Return each evaluation's mean share of judged documents, keyed by names like "Judged@10".
 
-    The dict is empty if every document is judged, or if no name occurs in all evaluations.
+    The dict is empty if every document is judged, or if the evaluations have no such name in
+    common.
     """
     return {
         name: np.array(

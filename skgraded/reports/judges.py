@@ -404,8 +404,8 @@ def _compare_systems(
 ) -> dict[str, tuple[Comparison, Comparison]]:
     """Compare the systems under the trusted judge's grades and under each other judge's grades.
 
-    For each other judge, return these two comparisons, which use only queries with grades from both
-    judges.
+    Return both comparisons for each of the other judges; they use only the queries that this judge
+    and the trusted judge have graded.
     """
     measures, unjudged = rule
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}
@@ -462,7 +462,8 @@ def _compare_boards(
 
 # Prediction-powered means ------------------------------------------------------------------------
 
-FEW_VALUES = 5  # with fewer distinct human values, variance estimates are often too low
+# Variance estimates are often too low if the human-judged queries have fewer distinct values.
+FEW_VALUES = 5
 FEW_QUERIES = 20  # with fewer human-judged queries, intervals often fail to cover the mean
 
 

@@ -281,8 +281,8 @@ class Summary(Mergeable):
     def judged(self) -> float:
         """Unweighted mean share of judged documents among the first k documents of each query.
 
-        As in `Evaluation`, k is the cut-off of the first measure, or 10. A query without retrieved
-        documents has a share of 1.
+        As in `Evaluation`, k is the cut-off of the first measure, or 10 if it has none. A query
+        without retrieved documents has a share of 1.
         """
         return 1 - float(self.unjudged / self.n_queries) if self.n_queries else math.nan
 
@@ -535,7 +535,7 @@ class Summaries(Mergeable, Samples):
         ]
 
     def _compare(self, settings: Settings, by: Any = None) -> Comparison:
-        """Compare the systems with validated settings, overall or within each segment."""
+        """Compare the systems overall or within each segment; `settings` must be validated."""
         parts: dict[Any, Summaries] = {None: self}
         if by is not None:
             self._check_by(by, "the Summaries")

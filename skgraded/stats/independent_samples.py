@@ -56,7 +56,7 @@ class MeanGap(NamedTuple):
         return cls(difference, error, degrees, max([p, *identical]))
 
     def interval(self, level: float) -> ConfidenceInterval:
-        """Compute Welch's interval; nan if a sample has fewer than two values."""
+        """Compute Welch's interval; it is nan if a sample has fewer than two values."""
         from scipy.special import stdtrit
 
         reach = float(stdtrit(self.degrees, (1 + level) / 2) * self.error) if self.error else 0.0

@@ -256,7 +256,7 @@ class PoweredMean(NamedTuple):
     def interval(self, level: float) -> ConfidenceInterval:
         """Compute Student's t interval; it is nan if the standard error is 0.
 
-        The interval has n - 2 degrees of freedom, because the weight is estimated.
+        Student's t has n - 2 degrees of freedom here, because the weight is estimated.
         """
         reach = (
             compute_t_reach(self.n - 1, level) * self.standard_error

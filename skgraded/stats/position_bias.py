@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-MAX_PAIRED = 500  # maximum number of positions for "all_pairs", which has one parameter per pair
+# Maximum number of positions for "all_pairs", which has one parameter per pair of positions.
+MAX_PAIRED = 500
 LIMIT = 15.0  # upper limit of |log θ|; no real click log has a stronger bias
 # Minimum number of units for which each method computes confidence intervals.
 # With fewer units, the coverage of 95 % intervals is below 90 % (`benchmarks/clicks.py`).
@@ -36,7 +37,7 @@ class Interventions:
 
     @classmethod
     def of(cls, document: np.ndarray, position: np.ndarray, method: str) -> Self:
-        """Find the pairs that a method uses; cells must be sorted by document and position."""
+        """Find the pairs of cells that `method` uses; cells are sorted by document and position."""
         cells, n = np.arange(len(document)), int(position.max()) + 1
         if method == "all_pairs" and (n_paired := len(np.unique(position))) > MAX_PAIRED:
             raise ValueError(

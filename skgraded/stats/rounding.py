@@ -196,7 +196,7 @@ def dot_exactly(x: np.ndarray, y: np.ndarray) -> Fraction:
 # Histograms --------------------------------------------------------------------------------------
 
 STEPS = 1000  # number of histogram bins from 0 to 1
-FINER = 2**14  # number of histogram bins from 1 to 2, from 2 to 4, and so on
+FINER = 2**14  # number of histogram bins in each of the ranges 1 to 2, 2 to 4, and so on
 MAX_BIN = STEPS + 1024 * FINER - 1
 
 

@@ -109,7 +109,7 @@ COLUMNS = {
 def select_names(output: str, names: Iterable[str]) -> list[str]:
     """Return the names of the columns that `output`, one of `OUTPUTS`, includes.
 
-    Columns that are not in `COLUMNS` are included only in "rows" and "frame".
+    Columns that are not in `COLUMNS` are included only in the outputs "rows" and "frame".
     """
     narrower = OUTPUTS[OUTPUTS.index(output) :]
     return [

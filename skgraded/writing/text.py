@@ -92,7 +92,7 @@ def list_values(values: Mapping[str, float]) -> str:
 
 
 def note_undefined(n_undefined: Mapping[str, int], n_queries: int) -> str:
-    """Return a note about the share of undefined queries, or "" if no share exceeds a tenth."""
+    """Return a note on the highest share of undefined queries, or "" if it is at most a tenth."""
     shares = {n / max(n_queries, 1) for n in n_undefined.values()}
     if not shares or max(shares) <= NOTED_SHARE:
         return ""
@@ -120,7 +120,7 @@ def format_interval(ends: tuple[float, float]) -> str:
 
 
 def format_difference(row: Mapping[str, Any], level: float | None = None) -> str:
-    """Format a difference and its interval; if `level` is passed, a nan interval is omitted."""
+    """Format a difference and its interval; leave out a nan interval only if `level` is passed."""
     text, interval = signed(row["difference"]), format_interval((row["ci_low"], row["ci_high"]))
     if level is None:
         return f"{text} ({interval})"
