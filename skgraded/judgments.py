@@ -238,7 +238,7 @@ class Layout:
 
     @property
     def query_of_row(self) -> np.ndarray:
-        """The index in `query_ids` of each row's query, as an array of shape (n,)."""
+        """For each row, the index of its query in `query_ids`, as an array of shape (n,)."""
         return self._sort_by_row(np.repeat(np.arange(self.n_queries), self.sizes))
 
     @property

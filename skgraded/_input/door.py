@@ -38,7 +38,7 @@ ROWS = (
 SIDES = ("y_true", "y_score")
 
 # Maps argument names in other libraries to the corresponding argument names in skgraded.
-# No function accepts more than one of the names listed in a tuple.
+# No function accepts more than one of the names in the same tuple.
 OUR_NAMES = {
     "metrics": ("measures", "measure"),
     "metric": ("measures", "measure"),

@@ -89,7 +89,7 @@ def warn_of_input(message: str) -> None:
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning that points to the innermost caller outside the package and `CALLERS`."""
+    """Issue a warning at the innermost caller outside skgraded and the libraries in `CALLERS`."""
     frame = find_calling_frame(PACKAGE, *CALLERS)
     warnings.warn_explicit(
         message,

@@ -110,7 +110,7 @@ def find_lowest(values: np.ndarray, ids: np.ndarray, n: int) -> np.ndarray:
 
 
 def make_sortable(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return each row's id or, if `<` cannot compare all ids, its rank by type and value."""
+    """Return each row's id or, if `<` cannot compare all ids, the id's rank by type and value."""
     order = sort_positions(ids)
     try:
         if ids.dtype.kind != "O" or all(low < high for low, high in pairwise(ids[order])):
@@ -207,9 +207,9 @@ def find_distinct_rows(
 ) -> np.ndarray | None:
     """Return the indices of the rows to keep, or None if no document is repeated in a query.
 
-    `codes` contains the index in `query_ids` of each row's query. The arrays in `values`, keyed by
-    argument, must be equal in repeated rows. Raise a ValueError if they differ, or if `duplicates`
-    is "raise" and a document is repeated.
+    For each row, `codes` contains the index of its query in `query_ids`. The arrays in `values`,
+    keyed by argument, must be equal in repeated rows. Raise a ValueError if they differ, or if
+    `duplicates` is "raise" and a document is repeated.
     """
     document_codes, documents = query_codes(document, len(codes), "qid", name="document")
     keys = codes.astype(np.intp) * len(documents) + document_codes

@@ -121,7 +121,7 @@ def make_adapter(estimator: Estimator, *, grades_are_gains: bool = False) -> "Ad
 
 @cache
 def _find_adapters(library: str) -> Mapping[str, type["Adapter"]]:
-    """Return a dict, possibly empty, of a library's adapters, keyed by model class name."""
+    """Return a library's adapters, keyed by model class name; the dict may be empty."""
     file = f"{__package__}.{library}"  # the shared files have no ADAPTERS
     return getattr(import_module(file), "ADAPTERS", {}) if is_installed(file) else {}
 

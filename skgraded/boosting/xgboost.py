@@ -130,7 +130,7 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
 
     Pass the metric to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``. For early
     stopping, use `EarlyStopping` from this module, or pass ``maximize=True`` to XGBoost; if you do
-    neither, XGBoost would minimize the measure, so the first round raises a ValueError.
+    neither, the first round raises a ValueError, because XGBoost would minimize the measure.
 
     Parameters
     ----------

@@ -281,7 +281,7 @@ def _say(message: str) -> None:
 
 
 def _run_command(args: Namespace) -> tuple[str, Rows | None]:
-    """Evaluate files; return the output text and, if --max-loss is passed, the check's outcomes."""
+    """Evaluate files; return the output text and the outcomes of the --max-loss check, if any."""
     if args.output is not None:
         if os.path.realpath(args.output) in map(os.path.realpath, args.files):
             raise ValueError(

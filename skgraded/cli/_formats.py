@@ -252,7 +252,7 @@ def find_missing(systems: Systems) -> tuple[str, Any] | None:
     ids = {
         name: dict.fromkeys(to_plain_list(report.query_ids))
         for name, report in systems.items()
-        if isinstance(report, Evaluation)  # all systems of a folder have the same queries
+        if isinstance(report, Evaluation)  # all systems in a folder have the same queries
     }
     queries = dict.fromkeys(chain.from_iterable(ids.values()))
     missing = ((name, q) for name, known in ids.items() for q in queries if q not in known)

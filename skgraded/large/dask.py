@@ -239,7 +239,7 @@ def _group(values: list[T], size: int) -> list[list[T]]:
 
 
 def _count_combined(partitions: list[tuple[str, Delayed]]) -> int:
-    """Return how many partitions each task combines: 1 if they are few or large."""
+    """Return how many partitions each task combines: 1 if the partitions are few or large."""
     if len(partitions) < MANY_PARTITIONS:
         return 1
     sample = np.linspace(0, len(partitions) - 1, N_SAMPLED).astype(int)

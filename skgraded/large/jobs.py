@@ -10,7 +10,7 @@ from skgraded._input.queries import check_duplicates
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.parsing import Measures
 
-# Columns of `Summary.to_frame` and of per-query value files, except measures and segments.
+# Columns of `Summary.to_frame` and per-query value files, except those of measures and segments.
 OTHER_COLUMNS = (
     "query_id label system measure mean ci_low ci_high method n_queries n_defined n_undefined"
 ).split()

@@ -29,11 +29,11 @@ from skgraded.large.parts import (
 # These constants affect speed and memory usage, but never the results.
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
 MAX_QUERIES_IN_MEMORY = 2**18  # maximum number of queries whose values are in memory
-N_PIECES = 64  # number of pieces on disk if rows are shuffled and their number is unknown
+N_PIECES = 64  # number of pieces on disk if rows are shuffled and the number of rows is unknown
 N_PIECES_OF_QUERIES = 8  # number of pieces on disk if rows are not shuffled
 ROWS_PER_PIECE = 2**20  # number of rows per piece, which must fit in memory
-ROWS_PER_WRITE = 2**18  # minimum number of rows in each write of a large table
-MIN_ROWS_PER_WRITE = 2**14  # minimum average number of rows per piece in each write
+ROWS_PER_WRITE = 2**18  # minimum number of rows per write if the table is large
+MIN_ROWS_PER_WRITE = 2**14  # minimum number of rows per write and piece, on average
 
 
 def split_items(items: list[Item], n: int) -> Iterator[tuple[int, Any]]:

@@ -169,7 +169,7 @@ def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
 
 
 def _require_columns(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
-    """Return the required columns that a file contains; folder names must contain the rest."""
+    """Return the required columns in a file; raise an error if folder names lack the others."""
     only_folders = [name for name in folders if name not in names]
     refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
     return [name for name in job.columns if name not in only_folders]

@@ -221,7 +221,7 @@ def _repartition(
 
 @contextmanager
 def _lift_limit_in_bytes(spark: SparkSession) -> Iterator[None]:
-    """For jobs started by this thread, limit the rows of an Arrow batch, but not its bytes.
+    """For jobs started by this thread, limit the rows per Arrow batch, but not the bytes.
 
     To limit the bytes of a batch, Spark 4 would recompute its size after each row, which takes
     twice as long as the rest of the transfer to Python.

@@ -55,7 +55,7 @@ def threshold_curve(
     r"""Compute mean average precision for each threshold; the area under the curve is μMAP.
 
     For each query, μAP is the mean of AP^t over t in (0, r_max], where r_max is the query's highest
-    grade (Scheel et al. 2011, eq. 4). `ThresholdCurveDisplay` plots this curve.
+    grade (Scheel et al. 2011, eq. 4). `ThresholdCurveDisplay` plots the curve.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def cutoff_curve(
 
 
 def _compute_average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndarray:
-    """Compute AP^t for each level t of each query; the value for grade 0 is set to 0."""
+    """Compute AP^t for each level t > 0 of each query; the value for level 0 is 0."""
     # The grades are level codes, so threshold i is the i-th level above 0 in every query.
     by_code = Judgments(layout.codes, group=layout.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, layout.n_levels.max())]

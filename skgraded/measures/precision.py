@@ -112,8 +112,9 @@ class MuAP(_Averaged, base.Graded):
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, where t_1 < … < t_m are the distinct grades > 0 of the query,
     d_i = t_i - t_{i-1}, and t_0 = 0. This is the mean of AP^t over all t in (0, t_m]. It does not
-    depend on the scale of the grades. With a cut-off k, the sums stop at rank k and AP^t is divided
-    by min(R_t, k). The mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
+    depend on the scale of the grades. With a cut-off k, the sum in AP^t stops at rank k and is
+    divided by min(R_t, k). The mean over queries is μMAP. μAP is undefined for a query with no
+    grade > 0.
 
     Parameters
     ----------

@@ -169,11 +169,11 @@ class Scores:
             ]
 
 
-# For each block of items, `iterate_sides` yields two pairs of a bit table and an array.
-# The array contains the index of each item's row in the table; -1 stands for a row of zeros.
+# For each block of items, `iterate_sides` yields two pairs (bit table, array).
+# For each item, the array contains the index of its row in the table; -1 means a row of zeros.
 # In the first table, an item's row marks the items in the block that rank above this item.
 # In the second table, an item's row marks the items in the block that rank below this item.
-# `number` contains the index of each item among the counted items; -1 means not counted.
+# For each item, `number` contains its index among the counted items, or -1 if it is not counted.
 
 
 def iterate_blocks(number: np.ndarray) -> range:

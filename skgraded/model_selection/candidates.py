@@ -247,7 +247,8 @@ def train_jointly(
             ended: set[Future[None]] = set()
             while not ended:  # short waits, because CatBoost keeps Ctrl-C from ending long ones
                 ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
-        finally:  # stop the other folds after their current round, even if the user interrupts
+        finally:
+            # One fold ended or the user interrupted: stop all folds after their current round.
             barrier.abort()
     for training in trainings:
         training.result()

@@ -210,9 +210,10 @@ def _assign_columns(
     positions = [key for key in list_named_columns(ranker) if not isinstance(key, str)]
     if keys and positions:
         raise ValueError(
-            f"cv uses the column {keys[0]!r}; without this column, the position {positions[0]} in "
-            f"{type(ranker).__name__} would refer to a different column. Pass X as a DataFrame and "
-            f"refer to its columns by name, or pass drop=[{keys[0]!r}] to QueryRanker."
+            f"cv uses the column {keys[0]!r}; because this column is removed from X, the position "
+            f"{positions[0]} in {type(ranker).__name__} would refer to a different column. Pass X "
+            f"as a DataFrame and refer to its columns by name, or pass drop=[{keys[0]!r}] to "
+            "QueryRanker."
         )
     return columns, []
 
@@ -240,8 +241,8 @@ def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest
 def _find_requests(estimator: Estimator) -> set[str]:
     """Return which of `qid` and `sample_weight` to pass to the ``fit`` of an estimator.
 
-    Weights are passed unless a metadata request excludes them. To pipelines and searches, which
-    pass on only requested metadata, weights are passed only if they are requested.
+    Weights are passed unless a metadata request excludes them. Pipelines and searches, which pass
+    on only requested metadata, receive weights only if they are requested.
     """
     requested, accepts_weights = set(), True
     if hasattr(estimator, "get_metadata_routing"):  # CatBoost's estimators have none

@@ -200,7 +200,7 @@ class QuerySource:
     def choose_queries(
         self, X: Features, caller: str, qid: QueryIds | None, group: ArrayLike | None = None
     ) -> Any:
-        """Return the queries from `X` or `qid`, or None if query sizes are passed as `group`."""
+        """Return the query ids from `X` or `qid`, or None if query sizes are passed as `group`."""
         n_sources = self.is_in_X + (qid is not None) + (group is not None)
         if n_sources > 1:
             raise ValueError(

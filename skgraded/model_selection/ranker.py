@@ -58,7 +58,7 @@ else:
         context = estimator._init_callback_context()
         context.call_on_fit_task_begin(estimator=estimator, **data)
         run()
-        # The estimator is already fitted, so its copy for callbacks needs no further attributes.
+        # The estimator is already fitted, so no attributes must be added to the callbacks' copy.
         context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **data)
 
 

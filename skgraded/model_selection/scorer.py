@@ -209,7 +209,7 @@ def judge_scored_rows(
 ) -> Judgments:
     """Return the judgments of the scored rows; warn if queries are split or were seen during fit.
 
-    If the queries are in a column, it is read from the X that the user passed: ``Pipeline.score``
+    A column of queries is read from the X that the user passed, because ``Pipeline.score``
     passes on only the output of its steps, in which the query ids may be encoded.
     """
     passed = find_pipeline_input(X) if source.is_column else X

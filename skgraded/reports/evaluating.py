@@ -198,7 +198,8 @@ def evaluate(
 def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
     """Return a list of system names, and a dict of the systems' scores or column names.
 
-    A single system is named None. The keys of the dict are the argument names for error messages.
+    If `y_score` does not name the systems, the only name is None. The keys of the dict are argument
+    names for error messages.
     """
     if data is not None and isinstance(y_score, (list, tuple)):
         refuse_repeated(y_score, "y_score")
@@ -221,7 +222,7 @@ def read_clusters(judgments: Judgments, clusters: QueryIds, expected: str = "y_t
 def find_constants(
     judgments: Judgments, codes: np.ndarray, distinct: np.ndarray, name: str
 ) -> np.ndarray:
-    """Return the code of each query, an index into `distinct`, given the code of each row.
+    """Given the code of each row, return the code of each query: its index in `distinct`.
 
     Raise a ValueError if the rows of a query have different codes.
     """
@@ -265,8 +266,8 @@ def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None =
 
     Return whether a warning was issued.
 
-    Grades that start at 1 are probably star ratings. There is no warning if unjudged documents
-    count as irrelevant, because these documents have the grade 0.
+    Such grades are probably star ratings. If any unjudged documents count as irrelevant, they have
+    the grade 0, so there is no warning.
     """
     layout = get_layout(judgments)
     present = layout.counts > 0

@@ -481,7 +481,7 @@ FIELDS = ("query_ids", "per_query", "undefined", "weights", "clusters", "judged"
 
 
 def refuse_clusters(evaluation: Evaluation, use: str) -> None:
-    """Raise a ValueError if an Evaluation has clusters; `use` names what does not support them."""
+    """Raise a ValueError if an Evaluation has clusters, saying that `use` does not support them."""
     if evaluation.clusters is not None:
         raise ValueError(
             f"{use} does not support clusters, so its intervals would be too narrow. Evaluate "

@@ -402,7 +402,7 @@ def _compare_systems(
     rule: tuple[list[Measure], str],
     settings: dict[str, Any],
 ) -> dict[str, tuple[Comparison, Comparison]]:
-    """Compare the systems under the trusted judge's grades and under each other judge's grades.
+    """Compare the systems by the trusted judge's grades, and by the grades of every other judge.
 
     Return both comparisons for each of the other judges; they use only the queries that this judge
     and the trusted judge have graded.

@@ -48,7 +48,7 @@ class Paired(Samples):
     undefined: dict[str, np.ndarray]  # boolean arrays of the same shape
     weights: np.ndarray | None
     cluster: np.ndarray | None  # integer code of each query's cluster
-    first: np.ndarray  # positions of the queries in the first system
+    first: np.ndarray  # position of each query in the first system
 
     def take(self, queries: np.ndarray) -> Self:
         """Return the queries at these positions."""

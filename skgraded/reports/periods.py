@@ -159,7 +159,7 @@ def compare_periods(
 def _pair_segments(
     before: Summary | Summaries, after: Summary | Summaries, by: str | list[str] | None
 ) -> dict[Any, tuple[Any, Any]]:
-    """Return pairs of Summaries keyed by segment; if `by` is None, the only key is None."""
+    """Return the pair of Summaries of each segment; if `by` is None, the only key is None."""
     if by is None:
         return {None: (before, after)}
     for name, summary in (("before", before), ("after", after)):

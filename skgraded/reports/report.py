@@ -133,8 +133,8 @@ class Table:
 class Report(Table):
     """Base class for reports that can be written as tables, JSON and HTML pages.
 
-    Reports are frozen dataclasses. Two reports are equal if they have the same class and all
-    fields except those with ``compare=False`` are equal.
+    Reports are frozen dataclasses. Two reports are equal if they have the same class and equal
+    fields; fields with ``compare=False`` are ignored.
     """
 
     summary: Callable[..., tables.DataFrame]  # these are defined by each subclass

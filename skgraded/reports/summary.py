@@ -437,7 +437,7 @@ class Summaries(Mergeable, Samples):
         return iter(self.systems)
 
     def _add_segments(self, name: str) -> Summary:
-        """Return the Summary of a system, with its segments and the shared labels."""
+        """Return the Summary of a system, with its segments and the labels of all systems."""
         segments = (
             None
             if self.segments is None

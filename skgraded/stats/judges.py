@@ -123,7 +123,7 @@ def count_effective_queries(grades: np.ndarray, query: np.ndarray) -> float:
 
 
 class GradePairs:
-    """Counts of the distinct pairs (true grade, judge's grade) in each query."""
+    """Pairs (true grade, judge's grade), and how often each pair occurs in each query."""
 
     def __init__(self, truth: np.ndarray, judge: np.ndarray, query: np.ndarray) -> None:
         self.grades, codes = np.unique(np.concatenate([truth, judge]), return_inverse=True)

@@ -273,7 +273,7 @@ def _format_columns(
     with_intervals: bool = True,
     digits: int = DIGITS,
 ) -> list[tuple[list[str], bool]]:
-    """Return the escaped heading and cells of each column, and whether all cells are numbers.
+    """For each column, return the escaped heading and cells, and whether its cells are numbers.
 
     `best` and `mark` are patterns.
     """

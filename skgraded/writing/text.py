@@ -181,7 +181,8 @@ class Lead(NamedTuple):
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
     """Describe the leaders on the first measure and on other measures with different leaders.
 
-    For the first measure, then for each other measure, `leads` contains one lead per segment.
+    `leads` contains the leads on the first measure, one per segment, then those on each other
+    measure.
     """
     shown = [
         lead
