@@ -259,7 +259,7 @@ class Layout:
         return float(door.as_decimals(np.array([number], dtype=self.grade_type))[0])
 
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
-        """Sum the values of each query's levels; return an array of shape (n_queries,)."""
+        """Sum `per_level` over the levels of each query; return an array of shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
     def remember(self, key: Hashable, compute: Callable[[], T]) -> T:

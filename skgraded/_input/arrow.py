@@ -36,7 +36,7 @@ def is_table(part: object) -> bool:
 def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
     """Return the columns in `names` as an Arrow table.
 
-    `names` maps each column name to the argument that contains it, for error messages.
+    For error messages, `names` maps each column name to the argument that contains it.
     """
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])

@@ -83,7 +83,7 @@ def trust_input() -> Iterator[None]:
 
 
 def warn_of_input(message: str) -> None:
-    """Issue a warning about input, unless a public function has already checked it."""
+    """Issue a warning about the input, unless a public function has already checked it."""
     if not _is_trusted.get():
         warn_user(message)
 

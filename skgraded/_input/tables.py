@@ -337,7 +337,7 @@ def _show_renaming(column: str, found: Mapping[str, list[Any]], names: Iterable[
 
 
 def suggest_column(name: Any, names: Collection[Any]) -> str:
-    """Suggest a column whose name is a synonym of `name` or, if there is none, similar to it."""
+    """Suggest a synonym of `name` among `names` or, if there is none, a similar name."""
     column = COLUMN_OF.get(normalize_name(str(name)))
     side = "run" if column == "score" else "qrels"
     matches = find_columns(names, side)[column] if column else ()

@@ -22,7 +22,7 @@ class BoostingMetric:
     """Base class for metrics reported after each round; subclasses add calling conventions."""
 
     factory = "eval_metric"  # name of the public function that creates the metric
-    # Appended to each result, for libraries that require the metric's direction
+    # Elements appended to each result for libraries that require the metric's direction
     direction: tuple[bool, ...] = ()
 
     def __init__(self, measures: Measures) -> None:

@@ -331,7 +331,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
     if len(args.systems) < 2:
         raise ValueError("compare requires at least two runs or two --score-column options.")
     check_whole_number(args.seed or 0, "seed", 0)
-    names = {  # system names come last, so that they override identical paths
+    names = {  # system names come last, so that they take precedence over equal paths
         **{os.path.basename(path): name for name, path in args.systems.items()},
         **{path: name for name, path in args.systems.items()},
         **{name: name for name in args.systems},
@@ -357,7 +357,7 @@ def _read_settings(args: Namespace) -> dict[str, Any]:
 
 
 def _write(text: str, args: Namespace) -> None:
-    """Write the text to the file specified by --output or, if there is none, to standard output."""
+    """Write the text to the --output file, or to standard output if --output is not passed."""
     # A terminal would interpret control characters in ids.
     is_unchanged = args.format in ("csv", "html") and (args.output or not sys.stdout.isatty())
     text = (utf8 if is_unchanged else escape_unprintable)(text.rstrip("\n") + "\n")

@@ -102,7 +102,7 @@ def _refuse_unavailable(args: Namespace, kind: str) -> None:
 def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     """Evaluate the systems; return a report of all systems and a dict of reports by system.
 
-    For a folder, the report of all systems is a Summary or Summaries; otherwise, it is the dict.
+    The report of all systems is a Summary or Summaries for a folder, and otherwise the dict itself.
     """
     if args.kind != RUNS:
         _refuse_unavailable(args, args.kind)

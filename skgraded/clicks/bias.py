@@ -238,9 +238,9 @@ def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.nd
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"Row {row} has a click at position {rows.places[row] + 1}, whose examination is "
-            "unknown or 0. Leave out the rows at such positions, or pass bias as an array that "
-            "contains a positive examination for these positions."
+            f"Row {row} has a click at position {rows.places[row] + 1}, whose examination "
+            "probability is unknown or 0. Leave out the rows at such positions, or pass bias as an "
+            "array that contains a positive probability for these positions."
         )
     return examination
 

@@ -259,7 +259,7 @@ def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
 def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
     """Raise an error if two sources share no query.
 
-    Also raise an error if they share no document and their document ids differ in type.
+    Also raise an error if the sources share no document and their document ids differ in type.
     """
     # If a join matched no row, a retrieved document may still be judged for a different query.
     document = "document of the same query" if is_joined else "document"

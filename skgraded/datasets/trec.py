@@ -62,7 +62,7 @@ FOUR = Form(
     advice=" The columns must be query document rank score; qrels (query iteration document grade) "
     "are not a run.",
 )
-THREE = {  # keyed by the content of the third column; the key None means that it is unknown
+THREE = {  # keyed by the content of the third column, or by None if the content is unknown
     "rank": Form(
         "a run with three columns",
         ("query", "document", "rank"),
@@ -320,7 +320,7 @@ def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: boo
     if not blocks:
         raise ValueError(f"{name}: the file is empty or contains only comments and blank lines.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
-    del blocks  # each column can then be freed as soon as it is concatenated
+    del blocks  # so that each column can be freed as soon as it is concatenated
     query_ids, query_codes = _join_codes(columns.pop("query"))
     names, name_codes = _join_codes(columns.pop("name")) if "name" in columns else (None, None)
     join_texts: Any = np.concatenate
@@ -406,7 +406,7 @@ def _join_codes(
 
 
 def _parse_block(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Convert lines to columns, or to None if they contain no data; raise an error if invalid."""
+    """Convert lines to columns, or to None if they contain no data; reject invalid data."""
     text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
     text += b"" if text.endswith(b"\n") else b"\n"
     is_tidy = _is_tidy(text)

@@ -15,7 +15,7 @@ from skgraded.reports.summary import Summaries, Summary
 # These constants affect speed and memory usage, but never the results.
 ROWS = 2**18  # number of rows to read at once; smaller batches may be combined
 MIN_QUERIES = 2**16  # minimum number of queries whose values are summed at once
-MIN_QUERIES_OF_SEGMENTS = 2**19  # minimum number of queries if each segment has its own sums
+MIN_QUERIES_OF_SEGMENTS = 2**19  # replaces MIN_QUERIES if each segment has its own sums
 
 
 @suggest_arguments

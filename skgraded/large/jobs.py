@@ -83,7 +83,7 @@ def check_job(
     per_query: bool = False,
     **settings: Any,
 ) -> Job:
-    """Validate the arguments and return a Job; if `per_query`, `y_score` must be a single name."""
+    """Validate the arguments and return a Job; `per_query` requires a single name as `y_score`."""
     names = [*y_score] if isinstance(y_score, (list, tuple)) else [y_score]
     if isinstance(settings.get("by"), tuple):
         settings["by"] = list(settings["by"])

@@ -130,7 +130,7 @@ def regroup_items(
 ) -> Iterator[list[Item]]:
     """Yield lists of items; no query is in two lists.
 
-    If the items are large in total, they are first written to `file`.
+    If the items have too many rows to keep in memory, they are first written to `file`.
     """
     n, limit = N_PIECES_OF_QUERIES, MAX_QUERIES_IN_MEMORY
     if job.partitioning == "shuffle":

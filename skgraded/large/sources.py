@@ -139,7 +139,7 @@ def find_files(*paths: str | os.PathLike[str]) -> list[str]:
 def _list_tables(path: str) -> list[str]:
     """List the Parquet files in a folder or, if there are none, its CSV files.
 
-    Raise a ValueError if the folder contains any other files that are not hidden.
+    Raise a ValueError if the folder contains files of other types, unless they are hidden.
     """
     if not os.path.isdir(path):
         return [path]

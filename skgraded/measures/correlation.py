@@ -125,7 +125,7 @@ class AUC(Relevance):
         relevant = self._relevant(layout)
         irrelevant = ~relevant
         if layout.sum_levels(irrelevant.astype(np.intp)).max() > 1:
-            return None  # irrelevant documents of a query have different grades, so use `_values`
+            return None  # `_values` is used if a query's irrelevant documents have different grades
         n_pairs = count_relevant(layout, relevant) * count_relevant(layout, irrelevant)
         return _plan_ordered_pairs(irrelevant.astype(float), n_pairs, layout)
 
@@ -386,7 +386,7 @@ class _TiedRanking:
         self.first, self.last = first[block], last[block]  # only used for listed items
         # For each rank: the first and last rank of its tie group
         begin, end = np.repeat([first, last], sizes, axis=1)[:, : self.n]
-        # For each rank r: the fraction of its tie group's ranks that are ≤ r; 0 beyond the end
+        # For each rank r ≤ n: the fraction of the ranks in its tie group that are ≤ r; 0 for r > n
         self.share = np.zeros(len(scores))
         self.share[: self.n] = (np.arange(1, self.n + 1) - begin + 1) / (end - begin + 1)
 

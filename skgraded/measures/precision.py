@@ -348,8 +348,8 @@ class RR(base.Thresholded):
 class Success(_DefinedAsZero, base.Thresholded):
     r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 
-    With ties, the value is the probability that at least one of the first k documents is relevant.
-    Queries without a relevant document are handled as in `Precision`.
+    If scores are tied, the value is the probability that at least one of the first k documents is
+    relevant. Queries without a relevant document are handled as in `Precision`.
 
     Parameters
     ----------

@@ -389,7 +389,7 @@ def read_items(items: Any, name: str, may_be_empty: bool = False) -> Items:
         return items
     if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
         raise TypeError(
-            f'Argument {name} must be a collection of items, "judged" or "predicted"; '
+            f'Argument {name} must be "judged", "predicted" or a collection of items; '
             f"got {items!r}."
         )
     read: dict[Any, Any] = {}
@@ -464,7 +464,7 @@ def _compute_edrc(
 
 
 def _count_known(counts: graphs.PairCounts) -> tuple[int, int]:
-    """Count the known pairs, and how many more are predicted correctly than incorrectly."""
+    """Count the known pairs and, of these, how many more are predicted correctly than wrongly."""
     surplus = int(counts.agree.sum() - counts.disagree.sum())
     return int((counts.n_below - 1).sum()), surplus  # n_below counts the item itself
 

@@ -197,7 +197,7 @@ def _assign_columns(
 ) -> tuple[list[TableColumn], list[Key]]:
     """Return the columns to remove from X, and the columns that a QueryRanker must drop itself.
 
-    If a QueryRanker drops the columns, the column positions in its parameters remain valid.
+    A QueryRanker drops the columns itself, so that column positions in its parameters remain valid.
     """
     of_ranker = QuerySource.of_estimator(ranker)
     if of_ranker.is_column and not QuerySource.of_estimator(ranker, is_before_steps=True).is_in_X:
@@ -231,7 +231,7 @@ def run_in_parallel(calls: list[Any], n_jobs: int | None, progress: bool = False
 
 
 def request_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:
-    """If the queries are in X, make a metadata request ignore query ids; return the request."""
+    """Make a metadata request ignore query ids if the queries are in X, and return the request."""
     for method in ("fit", "score") if are_in_X else ():
         for name in request.consumes(method, ["qid", "qid_val"]):
             getattr(request, method).add_request(param=name, alias=False)

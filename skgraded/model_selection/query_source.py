@@ -114,7 +114,7 @@ class QuerySource:
 
     @classmethod
     def of_call(cls, qid: object, group: object, estimator: object, cv: object = None) -> Self:
-        """Return the source of the queries for a call; its argument `qid` may name a column of X.
+        """Return the source of the queries for a call, whose argument `qid` may name a column of X.
 
         If `qid` and `group` are None, the source is taken from the estimator or, if it has none,
         from the splitter `cv`.

@@ -452,7 +452,7 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Return one row per candidate, in the order of ``cv_results_["params"]``.
 
         The columns are the parameters, ``mean``, ``n_rounds``, ``best_rounds``, ``dropped``,
-        ``difference`` (from the candidate with the highest mean that was not dropped),
+        ``difference`` (from the highest mean of a candidate that was not dropped),
         ``ci_low`` and ``ci_high`` (the simultaneous interval that decides whether the candidate
         survives; nan if it was dropped or ``level=None``) and ``survives``.
         """

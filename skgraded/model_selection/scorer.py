@@ -269,10 +269,10 @@ class FittedQueries(NamedTuple):
     stopped_on: np.ndarray  # hashes of validation queries that were not used for fitting
 
     def find_shared(self, ids: np.ndarray, layout: Layout) -> list[int]:
-        """Return the positions of ids seen during fit, or [] if the rows are the fitted rows.
+        """Return the positions of ids seen during fit, or [] if `fit` received the same rows.
 
-        Rows are assumed to be the fitted rows if they have the same queries, query sizes and sums
-        of grades.
+        Rows are assumed to be the same if they have the same queries, query sizes and sums of
+        grades.
         """
         hashes = _make_keys(ids)
         order = np.argsort(hashes)
@@ -294,7 +294,7 @@ def remember_queries(queries: Queries, grades: np.ndarray, stopped_on: np.ndarra
 
 
 def _make_keys(ids: np.ndarray) -> np.ndarray:
-    """Return a hash of each id, the same in all processes; equal numbers have equal hashes."""
+    """Hash each id in the same way in all processes; equal numbers have equal hashes."""
     from pandas.util import hash_array
 
     # `hash_ids` returns integers unchanged.

@@ -470,7 +470,7 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 def replace_fields(evaluation: AnyEvaluation, **fields: Any) -> AnyEvaluation:
     """Return a copy with some fields replaced; the new values are not validated.
 
-    For example, the weights may all be 0, as in a subset of the queries.
+    Unlike in the constructor, all weights may be 0, for example in a subset of the queries.
     """
     changed = copy(evaluation)
     vars(changed).update(fields)
@@ -706,7 +706,7 @@ class CrossEvaluation(Evaluation):
     estimators: list[Any] | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `to_json` writes, except package versions, as a dict without estimators."""
+        """Return as a dict what `to_json` writes, except package versions; omit the estimators."""
         return {
             **super().to_dict(),
             "fold": write_arrays(self.fold),

@@ -347,7 +347,10 @@ def _compare_labels(
 
 
 def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -> list[str]:
-    """Return a sentence for each nan; `shared` contains the distinct grades of shared documents."""
+    """Return sentences that state why statistics are nan.
+
+    `shared` contains the distinct grades of shared documents.
+    """
     reasons = {
         "kappa": "all shared documents have the same grade",
         "tau_b": "one side gave all shared documents the same grade",
@@ -594,7 +597,7 @@ def prediction_powered(
 def plan_judgments(
     pilot_human: Evaluation, pilot_judge: Evaluation, half_width: float, level: float = 0.95
 ) -> tables.DataFrame:
-    """Estimate how many queries people must judge to obtain an interval of a given width.
+    """Estimate how many queries people must judge for a confidence interval of a given width.
 
     Parameters
     ----------

@@ -323,7 +323,7 @@ def _compare_with_limits(
 ) -> dict[str, np.ndarray]:
     """Return the limits, and whether each value is outside them, as columns keyed by name.
 
-    Values that are outside only because of rounding errors are treated as inside.
+    Values outside the limits only because of rounding errors are treated as inside.
     """
     _, lower, upper = limits.T
     is_within = (lower <= values) & (values <= upper) | np.isnan(lower + values)

@@ -119,7 +119,7 @@ class Mergeable(Report):
 
     @classmethod
     def _parts_from_dict(cls, written: dict[str, Any]) -> dict[str, Any]:
-        """Return constructor arguments from the result of `_parts_to_dict`."""
+        """Convert the result of `_parts_to_dict` to constructor arguments."""
         segments = written["segments"]
         return {name: written[name] for name in PLAIN} | {
             "segments": None

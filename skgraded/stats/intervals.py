@@ -72,7 +72,10 @@ def are_identical(estimate: MeanEstimate | Moments) -> Any:
 
 
 def compute_t_interval(estimate: MeanEstimate | Moments, level: float) -> ConfidenceInterval:
-    """Compute Student's t interval, with width 0 for equal values and nan limits for one unit."""
+    """Compute Student's t interval.
+
+    Its width is 0 if all values are equal, and its limits are nan for fewer than two units.
+    """
     if estimate.n_units < 2:
         return ConfidenceInterval(np.nan, np.nan)
     return ConfidenceInterval(*map(float, compute_t_limits(estimate, level)))

@@ -24,7 +24,7 @@ PIECE = 1024  # number of queries per matrix product of sign flips and differenc
 # Maximum numbers of queries for the exact Wilcoxon test, with and without ties or zeros
 MOST_TIED, MOST_DISTINCT = 13, 50
 SLACK = 1e-12  # rounding error of a sum of differences, relative to the sum of absolute values
-WIDE = 1e9  # if |a| > WIDE * |b|, the slack of the difference a may exceed |b|
+WIDE = 1e9  # if |a| > WIDE * |b| for differences a and b, the slack of a may exceed |b|
 
 
 class PairedSample(NamedTuple):
@@ -50,7 +50,7 @@ def summarize_pair(
     weights: np.ndarray | None = None,
     cluster: np.ndarray | None = None,
 ) -> PairedSample:
-    """Summarize two samples of values; `are_undefined` marks queries undefined for both."""
+    """Summarize paired values; `are_undefined` marks queries undefined for both systems."""
     of_queries = subtract_baseline(values, baseline_values, weights, merge=True)
     is_known = ~np.isnan(of_queries)
     differences = of_queries[is_known]
@@ -464,7 +464,7 @@ def judge_outcomes(
 
 
 def _count_needed(difference: float, deviation: float, error: float, max_loss: float) -> float:
-    """Return the smallest number of units for an outcome other than UNDECIDED; nan if too large."""
+    """Return the number of units needed for a decision; nan if it exceeds `MOST_UNITS`."""
     from scipy.special import stdtrit
 
     margin = abs(difference + max_loss)

@@ -23,10 +23,10 @@ METHODS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}
 class Interventions:
     """Pairs of cells with the same query and document at two different positions.
 
-    A cell is a (query, document, position) triple. For each pair of cells, `first` and `second`
-    contain the indices of the two cells, and `pair` contains the index of their positions in `low`
-    and `high`. These two arrays contain the lower and the higher position, counted from 0, of each
-    distinct pair of positions.
+    A cell is a (query, document, position) triple. `low` and `high` contain the lower and the
+    higher position, counted from 0, of each distinct pair of positions. For each pair of cells,
+    `first` and `second` contain the indices of the two cells, and `pair` contains the index of
+    their pair of positions in `low` and `high`.
     """
 
     first: np.ndarray
@@ -67,7 +67,7 @@ class Interventions:
     ) -> np.ndarray:
         """Return the ratios θ_k / θ_1 for all positions k; ratios that are not identified are nan.
 
-        `rates` contains the click rates of the cells, and `weights` the weights of the pairs.
+        `rates` contains the click rates of cells, and `weights` the weights of pairs of cells.
         """
         n, clicks_low, clicks_high = (
             np.bincount(self.pair, values, minlength=len(self.low))

@@ -12,7 +12,7 @@ from skgraded._input.door import plain
 from skgraded._input.messages import choose_noun, counted, escape_unprintable
 
 NAME = 48  # maximum number of characters in a name
-NOTED_SHARE = 0.1  # reports contain a note if a measure is undefined for more of the queries
+NOTED_SHARE = 0.1  # reports contain a note if a measure is undefined for a larger share of queries
 DIGITS = 4  # number of decimals in tables, sentences and pages
 MOST_NAMED = 3  # maximum number of systems in a list of names
 MOST_LEADS = 4  # maximum number of sentences in a verdict
@@ -179,7 +179,7 @@ class Lead(NamedTuple):
 
 
 def verdict(leads: Sequence[Lead], n_segments: int) -> str:
-    """Describe the leaders on the first measure and on other measures with different leaders.
+    """Describe the leaders on the first measure, and on other measures if their leaders differ.
 
     `leads` contains the leads on the first measure, one per segment, then those on each other
     measure.

@@ -204,7 +204,7 @@ def test_a_warning_counts_resamples_without_an_examination():
             {},
             {"bias": "all_pairs"},
             ValueError,
-            "Row 1 has a click at position 2, whose examination is unk",
+            "Row 1 has a click at position 2, whose examination probability is unk",
         ),
         # Logs that are no lists of results per session
         ({"session": None}, {"bias": "all_pairs"}, ValueError, "compare requires session"),

@@ -262,7 +262,7 @@ def test_weights_are_reciprocal_and_may_be_clipped():
 @pytest.mark.parametrize(
     ("position", "settings", "message"),
     [
-        (99, {"bias": [1.0]}, "Row 1 has a click at position 99, whose examination is unknown or"),
+        (99, {"bias": [1.0]}, "Row 1 has a click at position 99, whose examination probability"),
         (2, {"bias": [1, 0.0]}, "Row 1 has a click at position 2"),
         (2, {"bias": [1, -0.5]}, "bias must contain finite numbers ≥ 0, or nan; got -0.5 in row 1"),
         (1, {"bias": [1.0], "clip": 0.5}, "clip must be a finite number ≥ 1"),

@@ -252,8 +252,8 @@ PREFERENCES = [
         (partial(edrc, items=items), error, f"items.*{message}")
         for items, error, message in (
             ([], ValueError, "is empty"),
-            ("AB", TypeError, 'must be a collection of items, "judged" or "predicted"; got \'AB'),
-            (3, TypeError, 'must be a collection of items, "judged" or "predicted"; got 3'),
+            ("AB", TypeError, 'must be "judged", "predicted" or a collection of items; got \'AB'),
+            (3, TypeError, 'must be "judged", "predicted" or a collection of items; got 3'),
             ({}, ValueError, "is empty"),
             ({"A": 1, None: 2}, ValueError, "a missing value"),
             (["A", ["B"]], TypeError, "not hashable"),
