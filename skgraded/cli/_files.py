@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skgraded._input.door import refuse_repeated
-from skgraded._input.messages import warn_user
 from skgraded._input.queries import query_codes
 from skgraded.cli._formats import rename_columns
 from skgraded.datasets import read_letor
@@ -21,7 +20,6 @@ from skgraded.datasets.table_files import read_columns
 from skgraded.datasets.text_files import BOM, DATA, File, check_path, open_unpacked
 from skgraded.datasets.trec import HEAD, choose_run_names, read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
-from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports import Evaluation, evaluate
 from skgraded.reports.run_evaluations import evaluate_each_run
 from skgraded.writing.text import utf8
@@ -107,7 +105,23 @@ def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     if args.kind != RUNS:
         _refuse_unavailable(args, args.kind)
     if args.kind == FOLDER:
-        return _summarize_folder(args)
+        names = list(args.systems)
+        report: Any = evaluate_batches(
+            args.files[0],
+            args.grade_column,
+            names if len(names) > 1 else names[0],
+            args.query_column,
+            args.measures,
+            partitioning=args.partitioning,
+            by=args.by,
+            sample_weight=args.weight_column,
+            unjudged_documents=args.unjudged_documents,
+            document=args.document_column,
+            duplicates=args.duplicates or "raise",
+            label=args.summary_label,
+            progress=args.progress,
+        )
+        return report, report.systems if len(names) > 1 else {names[0]: report}
     if args.kind == TABLE:
         evaluations = _evaluate_table(_open_source(args.files[0]), args)
     else:
@@ -126,11 +140,8 @@ def _open_source(path: str) -> Any:
 
 def _evaluate_run_files(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
     missing = "count" if args.complete else "raise" if args.strict else "skip"
-    qrels = read_qrels_table(file)
-    if args.names is None:
-        warn_of_other_meanings(args.measures, qrels.numbers.max())
-    evaluations, note = evaluate_each_run(
-        qrels,
+    return evaluate_each_run(
+        read_qrels_table(file),
         (
             (
                 name,
@@ -139,6 +150,7 @@ def _evaluate_run_files(file: BinaryIO, args: Namespace) -> dict[str, Evaluation
             for name, path in args.systems.items()
         ),
         args.measures,
+        names=args.names,
         missing=missing,
         fate=FATES[missing],
         unjudged="raise" if args.strict else "skip",
@@ -146,9 +158,6 @@ def _evaluate_run_files(file: BinaryIO, args: Namespace) -> dict[str, Evaluation
         unjudged_documents=args.unjudged_documents or "irrelevant",
         identical_ids="drop" if args.drop_identical_ids else "keep",
     )
-    if note:
-        warn_user(note)
-    return evaluations
 
 
 def _evaluate_letor(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
@@ -198,27 +207,3 @@ def _evaluate_rows(
         measures=args.measures,
         unjudged_documents=args.unjudged_documents,
     )
-
-
-# Folders of Parquet files ------------------------------------------------------------------------
-
-
-def _summarize_folder(args: Namespace) -> tuple[Any, dict[str, Any]]:
-    """Evaluate Parquet files in batches; see `evaluate_files`."""
-    names = list(args.systems)
-    report: Any = evaluate_batches(
-        args.files[0],
-        args.grade_column,
-        names if len(names) > 1 else names[0],
-        args.query_column,
-        args.measures,
-        partitioning=args.partitioning,
-        by=args.by,
-        sample_weight=args.weight_column,
-        unjudged_documents=args.unjudged_documents,
-        document=args.document_column,
-        duplicates=args.duplicates or "raise",
-        label=args.summary_label,
-        progress=args.progress,
-    )
-    return report, report.systems if len(names) > 1 else {names[0]: report}

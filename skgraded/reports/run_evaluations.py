@@ -111,27 +111,45 @@ def evaluate_runs(
     texts = measures if isinstance(measures, (list, tuple)) else [measures]
     rule = choose_names(texts, names)
     measures = as_measures(measures, rule, threshold)
-    sources = _name_runs(runs)
+    sources, allow_empty = _name_runs(runs), missing == "count"
     is_path = isinstance(qrels, (str, os.PathLike))
-    judgments = read_qrels_table(qrels) if is_path else read_entries(qrels, "qrels")
-    if rule is None:
-        warn_of_other_meanings(measures, judgments.numbers.max())
-    evaluations, note = evaluate_each_run(
-        judgments,
-        ((name, _load_run(name, run, missing == "count")) for name, run in sources.items()),
+    evaluations = evaluate_each_run(
+        read_qrels_table(qrels) if is_path else read_entries(qrels, "qrels"),
+        (
+            (
+                name,
+                read_run_table(run, allow_empty=allow_empty)
+                if isinstance(run, (str, os.PathLike))
+                else read_entries(run, "run", f"runs[{name!r}]", allow_empty=allow_empty),
+            )
+            for name, run in sources.items()
+        ),
         measures,
+        names=rule,
         missing=missing,
-        fate="count as empty rankings",  # there is no note with missing="skip"
+        fate=None if missing == "skip" else "count as empty rankings",
         unjudged=unjudged,
         ties=ties if rule is None else "trec",
         unjudged_documents=unjudged_documents,
         identical_ids=identical_ids,
     )
-    if missing == "skip":
-        return _take_common_queries(evaluations)
-    if note:
-        warn_user(note)
-    return evaluations
+    if missing == "count":
+        return evaluations
+    ids = {name: to_plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
+    common = set.intersection(*map(set, ids.values()))
+    if not common:
+        raise ValueError("The runs have no judged queries in common: pass missing='count'.")
+    n_all = len(set().union(*ids.values()))
+    if len(common) < n_all:
+        warn_user(
+            f"The runs contain different queries: {n_all - len(common)} of {n_all} are missing "
+            "from at least one run and are left out for all runs. Pass missing='count' to count "
+            "them."
+        )
+    return {
+        name: evaluation.take(np.flatnonzero([query in common for query in ids[name]]))
+        for name, evaluation in evaluations.items()
+    }
 
 
 def evaluate_each_run(
@@ -139,19 +157,22 @@ def evaluate_each_run(
     runs: Iterable[tuple[str, Entries]],
     measures: list[Measure],
     *,
+    names: str | None,
     missing: str,
-    fate: str,
+    fate: str | None,
     unjudged: str,
     ties: str | None,
     unjudged_documents: str,
     identical_ids: str,
-) -> tuple[dict[str, Evaluation], str]:
-    """Evaluate runs one at a time; also return a note on missing and unjudged queries.
+) -> dict[str, Evaluation]:
+    """Evaluate runs one at a time, with a warning about missing and unjudged queries.
 
     If `missing` is "skip", each run is evaluated only on queries that it contains; if it is
     "raise", a judged query that is missing from a run is an error. `fate` is the part of the
-    note that says what happens to missing queries.
+    warning that says what happens to missing queries; if it is None, there is no warning.
     """
+    if names is None:
+        warn_of_other_meanings(measures, judgments.numbers.max())
     index = JudgmentIndex(judgments)
     evaluations, notes, is_warned = {}, [], False
     for name, run in runs:
@@ -192,7 +213,9 @@ def evaluate_each_run(
             raise ValueError(notes[-1][1])
         del run, joined, truth  # free the memory of large runs
     notes.sort(key=itemgetter(0), reverse=True)  # runs with the most missing queries come first
-    return evaluations, shorten_text(" ".join(text for _, text in notes))
+    if notes and fate is not None:
+        warn_user(shorten_text(" ".join(text for _, text in notes)))
+    return evaluations
 
 
 def make_truth(joined: Joined, judgments: Entries) -> Judgments:
@@ -220,30 +243,4 @@ def _name_runs(runs: Any) -> Mapping[str, Any]:
     return {
         names[os.fspath(run)] if isinstance(run, (str, os.PathLike)) else f"run{i}": run
         for i, run in enumerate(runs, 1)
-    }
-
-
-def _load_run(name: str, source: Any, allow_empty: bool) -> Entries:
-    """Read a run from a file or from memory; error messages contain the name of the file or run."""
-    if isinstance(source, (str, os.PathLike)):
-        return read_run_table(source, allow_empty=allow_empty)
-    return read_entries(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
-
-
-def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:
-    """Keep only the queries common to all Evaluations; warn if the queries differ."""
-    ids = {name: to_plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
-    common = set.intersection(*map(set, ids.values()))
-    if not common:
-        raise ValueError("The runs have no judged queries in common: pass missing='count'.")
-    n_all = len(set().union(*ids.values()))
-    if len(common) < n_all:
-        warn_user(
-            f"The runs contain different queries: {n_all - len(common)} of {n_all} are missing "
-            "from at least one run and are left out for all runs. Pass missing='count' to count "
-            "them."
-        )
-    return {
-        name: evaluation.take(np.flatnonzero([query in common for query in ids[name]]))
-        for name, evaluation in evaluations.items()
     }
