@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.door import make_object_array, number_validator
-from skgraded._input.messages import counted
+from skgraded._input.messages import choose_noun, counted
 from skgraded.reports.pairing import are_unequal
 from skgraded.reports.report import Report, Table, concatenate
 from skgraded.stats.corrections import CORRECTIONS
@@ -324,8 +324,8 @@ class Comparison(Report):
             shown[name] = [Bound(p) if is_bound else p for p, is_bound in cells]
         return shown
 
-    def _shown_in_latex(self) -> dict[str, list[Any]]:
-        return join_limits(fitting(self._shown(), "latex"))
+    def _shown_in_latex(self) -> tuple[dict[str, list[Any]], str]:
+        return join_limits(fitting(self._shown(), "latex")), ""
 
     def sentences(self) -> list[str]:
         """Return one sentence per row.
@@ -549,8 +549,8 @@ class Leaderboard(Table):
             names = [f"{letter} {name}" for name, letter in self.letters.items()]
         return [("system", names), *self.columns()]
 
-    def _legend(self) -> str:
-        return self.note.replace("* best", "bold: best")
+    def _shown_in_latex(self) -> tuple[list[tuple[str, list[Any]]], str]:
+        return self._shown(), self.note.replace("* best", "bold: best")
 
     def __repr__(self) -> str:
         return f"{tables.aligned(self._shown())}\n{self.note}"
@@ -634,7 +634,11 @@ def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[
     shown = []
     for heading, pairs in groupby(comparison._describe_rows(), lambda pair: pair[0]["heading"]):
         rows, texts = zip(*pairs, strict=True)
-        title = f"{heading}: {text.count_significant(rows, comparison.test is not None)}"
+        title = f"{heading}: {counted(len(rows), 'pair', 'pairs')}, not tested"
+        if comparison.test is not None:
+            n = sum(row["is_significant"] for row in rows)
+            of_pairs = f"{n} of {counted(len(rows), 'pair', 'pairs')}"
+            title = f"{heading}: {of_pairs} {choose_noun(n, 'differs', 'differ')} significantly"
         shown.append((title, list(texts[:MAX_SENTENCES]), list(texts[MAX_SENTENCES:])))
     return shown
 
@@ -652,10 +656,10 @@ def _collect_query_data(comparison: Comparison, board: Leaderboard) -> dict[str,
     spread = np.fmax.reduce(first) - np.fmin.reduce(first)
     kept = np.sort(np.argsort(-spread, kind="stable")[:limit])
     return {
-        "ids": text.labels(comparison.query_ids[kept]),
-        "systems": text.labels(systems),
+        "ids": list(map(text.label, comparison.query_ids[kept])),
+        "systems": list(map(text.label, systems)),
         "letters": list(board.letters.values()),
-        "measures": text.labels(comparison.measures),
+        "measures": list(map(text.label, comparison.measures)),
         "baseline": systems.index(baseline),
         "values": [
             text.round_for_json(of_systems[order][:, kept])

@@ -113,32 +113,32 @@ class Evaluation(Report):
         ids = as_query_ids(self.query_ids)
         rows = ids, self.query_ids
         per_query = read_fields(self.per_query, "per_query", *rows)
-        masks = {} if self.undefined is None else self.undefined
-        undefined = read_fields(masks, "undefined", *rows, bool)
+        undefined = read_fields(
+            {} if self.undefined is None else self.undefined, "undefined", *rows, bool
+        )
         for name in undefined:
             if name not in per_query:
                 near = suggest_name(name, per_query)
                 raise ValueError(f"undefined contains {name!r}, which is not in per_query.{near}")
         weights = None if self.weights is None else read_field(self.weights, "weights", *rows)
         if weights is not None and len(ids):
-            row_name = partial(name_query, ids)
-            check_weights(weights, len(ids), "query_ids", name="weights", row_name=row_name)
+            check_weights(
+                weights, len(ids), "query_ids", name="weights", row_name=partial(name_query, ids)
+            )
         clusters = in_query_order(self.clusters, "clusters", *rows)
         if clusters is not None:
             codes, distinct = query_codes(clusters, len(ids), "query_ids", "clusters")
             clusters = distinct[codes]
-        judged, unanswered = self.judged, self.unanswered
-        defined = np.zeros(len(ids), dtype=bool)
         vars(self).update(  # the dataclass is frozen
             query_ids=ids,
             per_query=per_query,
-            undefined={name: undefined.get(name, defined) for name in per_query},
+            undefined=dict.fromkeys(per_query, np.zeros(len(ids), dtype=bool)) | undefined,
             weights=weights,
             clusters=clusters,
-            judged=None if judged is None else read_fields(judged, "judged", *rows),
+            judged=None if self.judged is None else read_fields(self.judged, "judged", *rows),
             unanswered=None
-            if unanswered is None
-            else read_field(unanswered, "unanswered", *rows, bool),
+            if self.unanswered is None
+            else read_field(self.unanswered, "unanswered", *rows, bool),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -287,9 +287,6 @@ class Evaluation(Report):
             )
         weights = [part.weights for part in parts if part.weights is not None]
         clusters = [part.clusters for part in parts if part.clusters is not None]
-        judged = {
-            name: np.concatenate(shares) for name, shares in read_judged_shares(parts).items()
-        }
         unanswered = np.concatenate(
             [
                 np.zeros(part.n_queries, dtype=bool) if part.unanswered is None else part.unanswered
@@ -301,7 +298,10 @@ class Evaluation(Report):
             concatenate([part.per_query for part in parts]),
             concatenate([part.undefined for part in parts]),
             clusters=_join_ids(clusters) if clusters else None,
-            judged=judged or None,
+            judged={
+                name: np.concatenate(shares) for name, shares in read_judged_shares(parts).items()
+            }
+            or None,
             unanswered=unanswered if unanswered.any() else None,
             unjudged_documents=parts[0].unjudged_documents,
             n_duplicates=sum(part.n_duplicates for part in parts),
@@ -336,8 +336,8 @@ class Evaluation(Report):
             {name: np.logical_or(*of_both) for name, of_both in paired.undefined.items()},
             clusters=None if self.clusters is None else self.clusters[paired.first],
         )
-        differences = replace_fields(differences, weights=paired.weights)
-        return differences.take(np.argsort(paired.first))  # in the order of this Evaluation
+        in_this_order = np.argsort(paired.first)
+        return replace_fields(differences, weights=paired.weights).take(in_this_order)
 
     # Looking closer ------------------------------------------------------------------------------
 
@@ -457,8 +457,13 @@ class Evaluation(Report):
         return self.summary(LEVEL)
 
     def _page(self, title: str | None = None) -> str:
-        title, frames = title or type(self).__name__, {"summary": self.summary(LEVEL)}
-        return render_evaluation(title, frames, self, self.n_queries, self.weights is not None)
+        return render_evaluation(
+            title or type(self).__name__,
+            {"summary": self.summary(LEVEL)},
+            self,
+            self.n_queries,
+            self.weights is not None,
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_queries} queries: {describe_means(self)})"
@@ -523,13 +528,9 @@ def as_query_ids(ids: Any) -> np.ndarray:
     if len(ids) == 0:
         return ids if is_kept else np.empty(0, dtype=object)
     # For ascending integers and distinct strings, these checks are faster than `query_codes`.
-    if is_kept and ids.dtype.kind in "iu" and ids.ndim == 1 and (ids[1:] > ids[:-1]).all():
-        return ids
-    if (
-        is_kept
-        and ids.dtype.kind == "O"
-        and set(map(type, ids)) == {str}
-        and len(set(ids)) == len(ids)
+    if is_kept and (
+        (ids.dtype.kind in "iu" and ids.ndim == 1 and (ids[1:] > ids[:-1]).all())
+        or (ids.dtype.kind == "O" and set(map(type, ids)) == {str} and len(set(ids)) == len(ids))
     ):
         return ids
     codes, distinct = query_codes(ids, name="query_ids")
@@ -583,8 +584,9 @@ def read_field(
         )
     if dtype is float and np.isinf(array).any():
         i = int(np.argmax(np.isinf(array)))
-        query = name_query(query_ids, i)
-        raise ValueError(f"{name} must not be infinite; got {array[i]} for {query}.")
+        raise ValueError(
+            f"{name} must not be infinite; got {array[i]} for {name_query(query_ids, i)}."
+        )
     return array
 
 

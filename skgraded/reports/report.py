@@ -95,9 +95,12 @@ class Table:
         """Return the table for Markdown."""
         return self.to_frame()
 
-    def _shown_in_latex(self) -> Any:
-        """Return the table for LaTeX; subclasses may leave out columns that would not fit."""
-        return self._shown()
+    def _shown_in_latex(self) -> tuple[Any, str]:
+        """Return the table for LaTeX, and a note that explains its marks.
+
+        Subclasses may leave out columns that would not fit.
+        """
+        return self._shown(), ""
 
     def to_markdown(self) -> str:
         """Return the table as Markdown text, with 4 decimals."""
@@ -122,12 +125,8 @@ class Table:
         digits : int, default=4
             Number of decimals. Small numbers that would be rounded to 0 are shown as 1.2e-06.
         """
-        table, note = self._shown_in_latex(), self._legend()
+        table, note = self._shown_in_latex()
         return tables.latex(table, caption=caption, label=label, digits=digits, note=note)
-
-    def _legend(self) -> str:
-        """Return an explanation of the marks in the table, or "" if the table has no marks."""
-        return ""
 
 
 class Report(Table):
@@ -201,9 +200,9 @@ class Report(Table):
         table = frame.to_html(
             index=False, max_rows=MAX_ROWS, float_format=f"{{:.{DIGITS}f}}".format
         )
-        words = escape(shorten_text(words))
         return utf8(
-            f'<div class="skgraded-report" style="overflow-x: auto"><p>{words}</p>{table}</div>'
+            '<div class="skgraded-report" style="overflow-x: auto">'
+            f"<p>{escape(shorten_text(words))}</p>{table}</div>"
         )
 
 
@@ -268,14 +267,13 @@ def _describe_evaluation(
     summary: tables.DataFrame, queries: Evaluation, n_queries: int, is_weighted: bool
 ) -> str:
     """Return the text below the title, which contains the numbers of queries and measures."""
-    judged = {
-        name: mean_over_queries(shares, queries.weights)
-        for name, shares in (queries.judged or {}).items()
-    }
     parts = [
         counted(n_queries, "query", "queries"),
         counted(len(queries.per_query), "measure", "measures"),
-        *(f"{name} {text.fixed(mean)}" for name, mean in judged.items()),
+        *(
+            f"{name} {text.fixed(mean_over_queries(shares, queries.weights))}"
+            for name, shares in (queries.judged or {}).items()
+        ),
     ]
     lead = ", ".join(parts) + ("; queries are weighted." if is_weighted else ".")
     n_undefined = dict(zip(summary["measure"], summary["n_undefined"], strict=True))
@@ -288,13 +286,17 @@ def _describe_evaluation(
 
 def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
     """Return the data for the script that renders the query table."""
-    first, columns = next(iter(queries.per_query.values())), []
+    first = next(iter(queries.per_query.values()))
     kept = np.sort(np.argsort(first, kind="stable")[:MAX_QUERIES])
-    for name, values in queries.per_query.items():
-        undefined = np.flatnonzero(queries.undefined[name][kept]).tolist()
-        numbers = text.round_for_json(values[kept])
-        columns.append({"name": name, "values": numbers, "undefined": undefined})
+    columns: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "values": text.round_for_json(values[kept]),
+            "undefined": np.flatnonzero(queries.undefined[name][kept]).tolist(),
+        }
+        for name, values in queries.per_query.items()
+    ]
     if queries.weights is not None:
         weights = text.round_for_json(queries.weights[kept])
         columns.append({"name": "Weight", "kind": "plain", "values": weights})
-    return {"ids": text.labels(queries.query_ids[kept]), "columns": columns}
+    return {"ids": list(map(text.label, queries.query_ids[kept])), "columns": columns}

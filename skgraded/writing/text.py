@@ -1,7 +1,7 @@
 """Write names, numbers and the results of comparisons as text."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -55,11 +55,6 @@ def label(name: object) -> str:
 def make_heading(measure: str, segment: object) -> str:
     """Return the heading of a measure, or of a measure in a segment."""
     return measure if segment is None else f"{measure} in {label(segment)}"
-
-
-def labels(names: Iterable[Any]) -> list[str]:
-    """Return query ids, systems or measures as texts."""
-    return list(map(label, names))
 
 
 def shortened(name: object, width: int = NAME) -> str:
@@ -249,15 +244,6 @@ def describe_lacking(heading: str, names: Sequence[str]) -> str:
         f"{heading} for some queries for which other systems have one, so the means are over "
         "different queries."
     )
-
-
-def count_significant(rows: Sequence[Row], is_tested: bool) -> str:
-    """Count the pairs that differ significantly."""
-    pairs = counted(len(rows), "pair", "pairs")
-    if not is_tested:
-        return f"{pairs}, not tested"
-    n = sum(row["is_significant"] for row in rows)
-    return f"{n} of {pairs} {choose_noun(n, 'differs', 'differ')} significantly"
 
 
 def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> str:
