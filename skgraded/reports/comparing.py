@@ -211,10 +211,50 @@ def compare(
     )
     if isinstance(evaluations, Samples):
         return evaluations._compare(settings, by)
-    report = _compare_evaluations(evaluations, settings, by, progress)
+    paired = pair_evaluations(evaluations)
+    entry = None if settings.test is None else TESTS[settings.test]
+    if entry is not None:
+        refuse_unequal(
+            paired.weights,
+            "Pass test=None to get weighted means and intervals without tests, or evaluate without "
+            "sample_weight.",
+        )
+        if paired.cluster is not None and not entry.accepts_clusters:
+            others = [name for name, other in TESTS.items() if other.accepts_clusters]
+            raise ValueError(
+                f"test={settings.test!r} does not support clusters: use one of {others}."
+            )
+    parts, segment = {None: paired}, None
+    if by is not None:
+        # If `by` is an array, it is in the query order of the first system.
+        ids, place = next(iter(evaluations.values())).query_ids, np.argsort(paired.first)
+        segments = group_segments(ids, by, are_compared=True)
+        queries = {name: np.sort(place[positions]) for name, positions in segments}
+        names = sorted(queries, key=lambda name: queries[name][0])
+        parts = {name: paired.take(queries[name]) for name in names}
+        segment = np.empty_like(place)
+        for i, name in enumerate(names):
+            segment[queries[name]] = i
+    n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
+    report = compare_parts(
+        parts,
+        paired.systems,
+        list(paired.per_query),
+        settings,
+        n_clusters=None if paired.cluster is None else len(np.unique(paired.cluster)),
+        progress=progress,
+        n_queries=paired.n_queries,
+        is_weighted=paired.weights is not None,
+        query_ids=paired.query_ids,
+        per_query=paired.per_query,
+        weights=paired.weights,
+        segment=segment,
+        judged=mean_judged(list(evaluations.values())) or None,
+        n_unanswered=n_unanswered if any(n_unanswered) else None,
+    )
     _warn_of_different_folds(evaluations)
     for text in describe_caveats(
-        report.systems, report.judged or {}, report.n_unanswered or (), report.n_queries
+        report.systems, report.judged or {}, n_unanswered, report.n_queries
     ):
         warn_user(text)
     return report
@@ -250,53 +290,6 @@ def validate_settings(
             "test",
         )
     return Settings(baseline, test, correction, family, level, int(n_resamples or 0), rng)
-
-
-def _compare_evaluations(
-    evaluations: Mapping[str, Evaluation],
-    settings: Settings,
-    by: ArrayLike | Mapping[Any, Any] | None,
-    progress: bool,
-) -> Comparison:
-    """Compare Evaluations with valid settings."""
-    test, paired = settings.test, pair_evaluations(evaluations)
-    if test is not None:
-        refuse_unequal(
-            paired.weights,
-            "Pass test=None to get weighted means and intervals without tests, or evaluate without "
-            "sample_weight.",
-        )
-    if paired.cluster is not None and test is not None and not TESTS[test].accepts_clusters:
-        others = [name for name, entry in TESTS.items() if entry.accepts_clusters]
-        raise ValueError(f"test={test!r} does not support clusters: use one of {others}.")
-    parts, segment = {None: paired}, None
-    if by is not None:
-        # If `by` is an array, it is in the query order of the first system.
-        ids, place = next(iter(evaluations.values())).query_ids, np.argsort(paired.first)
-        segments = group_segments(ids, by, are_compared=True)
-        queries = {name: np.sort(place[positions]) for name, positions in segments}
-        names = sorted(queries, key=lambda name: queries[name][0])
-        parts = {name: paired.take(queries[name]) for name in names}
-        segment = np.empty_like(place)
-        for i, name in enumerate(names):
-            segment[queries[name]] = i
-    n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
-    return compare_parts(
-        parts,
-        paired.systems,
-        list(paired.per_query),
-        settings,
-        n_clusters=None if paired.cluster is None else len(np.unique(paired.cluster)),
-        progress=progress,
-        n_queries=paired.n_queries,
-        is_weighted=paired.weights is not None,
-        query_ids=paired.query_ids,
-        per_query=paired.per_query,
-        weights=paired.weights,
-        segment=segment,
-        judged=mean_judged(list(evaluations.values())) or None,
-        n_unanswered=n_unanswered if any(n_unanswered) else None,
-    )
 
 
 def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
@@ -378,7 +371,6 @@ def compare_parts(
         for segment, part in parts.items()
         for system, mean, estimate, lacks in part._estimate_means(measure)
     ]
-    sizes = {segment: part.n_queries for segment, part in parts.items()}
     draws = draws_resamples(settings.test)
     return Comparison(
         systems=systems,
@@ -388,7 +380,7 @@ def compare_parts(
         correction=settings.correction,
         family=settings.family,
         level=settings.level,
-        rows=compare_rows(keys, sizes, samples, p, families, settings, n_clusters is not None),
+        rows=compare_rows(keys, parts, samples, p, families, settings, n_clusters is not None),
         n_resamples=settings.n_resamples if draws else None,
         seed=int(settings.rng) if draws and isinstance(settings.rng, (int, np.integer)) else None,
         means=_arrange(MEANS, means),
@@ -435,7 +427,7 @@ def _test_samples(
 
 def compare_rows(
     keys: Rows,
-    sizes: Mapping[Any, int],
+    parts: Mapping[Any, Samples],
     samples: Sequence[PairedSample],
     p: np.ndarray,
     families: Sequence[np.ndarray],
@@ -444,8 +436,8 @@ def compare_rows(
 ) -> Rows:
     """Return the rows of a comparison; see `compare` and `Comparison` for the columns.
 
-    `sizes` contains the number of queries in each segment, and `families` contains the row indices
-    for each family of tests. The p-values `p` are nan if there is no test.
+    `parts` is keyed by segment, and `families` contains the row indices for each family of tests.
+    The p-values `p` are nan if there is no test.
     """
     test, correction, level = settings.test, settings.correction, settings.level
     sample: Any = {
@@ -493,7 +485,7 @@ def compare_rows(
         "ci_high": ci_high,
         "p_value": p,
         "p_adjusted": p_adjusted,
-        "n_queries": np.array([sizes[segment] for segment in keys["segment"]]),
+        "n_queries": np.array([parts[segment].n_queries for segment in keys["segment"]]),
         "n_defined": n,
         **({"n_clusters": n_units} if has_clusters else {}),
         **{name: sample[name] for name in ("wins", "ties", "losses", "n_undefined")},

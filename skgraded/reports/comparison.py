@@ -345,6 +345,12 @@ class Comparison(Report):
         board, rows = self.leaderboard(), self._rank_rows()
         percent, is_tested = text.format_percent(self.level), self.test is not None
         data = _collect_query_data(self, board)
+        against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
+        weighted = ", weighted" if self.is_weighted else ""
+        lead = f"{against}. {self._describe_size()}{weighted}; {self._describe_procedure()}."
+        if self.n_resamples is not None:
+            seed = "" if self.seed is None else f", seed {self.seed}"
+            lead += f" {self.n_resamples:,} resamples{seed}."
         caption = (
             f"Mean differences with {percent} intervals (Student's t); effect size: mean difference "
             "divided by the standard deviation of the differences"
@@ -353,7 +359,7 @@ class Comparison(Report):
             "comparison.html.j2",
             {
                 "title": title or f"Comparison of {len(self.systems)} systems",
-                "lead": _describe_comparison(self),
+                "lead": lead,
                 "verdict": board.verdict,
                 "leaderboard": _tabulate_leaderboard(board),
                 "sections": {
@@ -600,19 +606,6 @@ def describe_outcomes(outcomes: Rows) -> list[str]:
 
 
 # Pages -------------------------------------------------------------------------------------------
-
-
-def _describe_comparison(comparison: Comparison) -> str:
-    """Return a text about the comparison and its test, to print below the title."""
-    against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
-    weighted = ", weighted" if comparison.is_weighted else ""
-    lead = (
-        f"{against}. {comparison._describe_size()}{weighted}; {comparison._describe_procedure()}."
-    )
-    if comparison.n_resamples is not None:
-        seed = "" if comparison.seed is None else f", seed {comparison.seed}"
-        lead += f" {comparison.n_resamples:,} resamples{seed}."
-    return lead
 
 
 def _tabulate_leaderboard(board: Leaderboard) -> PageTable:

@@ -1,7 +1,7 @@
 """Comparisons of Summaries of different queries, from two periods or from many days."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -108,11 +108,23 @@ def compare_periods(
     level = CHECK_LEVEL(level)
     CHECK_CORRECTION(correction)
     smallest = CHECK_SMALLEST(smallest)
-    late_systems = list_systems(after)
-    cases = [
-        (system, segment, measure, parts)
-        for system, summary in list_systems(before).items()
-        for segment, parts in _pair_segments(summary, late_systems[system], by).items()
+    pairs: dict[Any, tuple[Any, Any]] = {None: (before, after)}
+    if by is not None:
+        for name, summary in (("before", before), ("after", after)):
+            summary._check_by(by, f"the Summary {name!r}")
+        new_parts: Mapping[Any, Any] = after.segments or {}
+        pairs = {
+            segment: (part, new_parts[segment])
+            for segment, part in (before.segments or {}).items()
+            if segment in new_parts
+        }
+        if not pairs:
+            raise ValueError("The Summaries have no segment in common.")
+        refuse_too_many(list(pairs))
+    cases: list[tuple[Any, Any, str, Any]] = [
+        (system, segment, measure, [list_systems(part)[system] for part in pair])
+        for system in list_systems(before)
+        for segment, pair in pairs.items()
         for measure in before.measures
     ]
     moments = [[part.tallies[measure].moments for part in parts] for _, _, measure, parts in cases]
@@ -154,22 +166,6 @@ def compare_periods(
             }
         )
     return tables.frame(rows)
-
-
-def _pair_segments(
-    before: Summary | Summaries, after: Summary | Summaries, by: str | list[str] | None
-) -> dict[Any, tuple[Any, Any]]:
-    """Return the pair of Summaries of each segment; if `by` is None, the only key is None."""
-    if by is None:
-        return {None: (before, after)}
-    for name, summary in (("before", before), ("after", after)):
-        summary._check_by(by, f"the Summary {name!r}")
-    early, late = before.segments or {}, after.segments or {}
-    shared = [segment for segment in early if segment in late]
-    if not shared:
-        raise ValueError("The Summaries have no segment in common.")
-    refuse_too_many(shared)
-    return {segment: (early[segment], late[segment]) for segment in shared}
 
 
 # Many days ---------------------------------------------------------------------------------------

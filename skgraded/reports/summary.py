@@ -226,13 +226,18 @@ class Summary(Mergeable):
         """Summarize an Evaluation; the optional `label` identifies it, for example by day."""
         check_kind(evaluation, Evaluation, "evaluation")
         refuse_clusters(evaluation, "Summary.of")
-        tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
+        unjudged = Fraction(0)
+        if evaluation.judged is not None:
+            shares = 1 - next(iter(evaluation.judged.values()))
+            if evaluation.unanswered is not None:
+                shares = np.where(evaluation.unanswered, 0.0, shares)
+            unjudged = sum_exactly(np.nan_to_num(shares, nan=0.0))
         summary = cls(
             len(evaluation.query_ids),
-            tallies,
+            {name: Tally.of(evaluation, name) for name in evaluation.per_query},
             evaluation.unjudged_documents,
             evaluation.weights is not None,
-            _sum_unjudged(evaluation),
+            unjudged,
             n_duplicates=evaluation.n_duplicates,
         )
         return add_label(summary, label)
@@ -267,10 +272,9 @@ class Summary(Mergeable):
         )
 
     def _merged_with(self, other: Summary) -> Summary:
-        tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
         return Summary(
             self.n_queries + other.n_queries,
-            tallies,
+            {name: tally + other.tallies[name] for name, tally in self.tallies.items()},
             self.unjudged_documents,
             self.is_weighted,
             self.unjudged + other.unjudged,
@@ -365,12 +369,13 @@ class Summary(Mergeable):
     def _page(self, title: str | None = None) -> str:
         frames = {"summary": drop_segments(self).summary()}
         if self.segments is not None:
-            rows = [
-                {"segment": segment, **row}
-                for segment, part in self.segments.items()
-                for row in part._rows(LEVEL)
-            ]
-            frames["segments"] = tables.frame(rows)
+            frames["segments"] = tables.frame(
+                [
+                    {"segment": segment, **row}
+                    for segment, part in self.segments.items()
+                    for row in part._rows(LEVEL)
+                ]
+            )
         worst = {query: row for tally in self.tallies.values() for query, row in tally.worst}
         queries, is_weighted = Evaluation(*self._columns(worst)), has_unequal_weights(self)
         return render_evaluation(title or "Summary", frames, queries, self.n_queries, is_weighted)
@@ -378,16 +383,6 @@ class Summary(Mergeable):
     def __repr__(self) -> str:
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
         return f"Summary({self.n_queries} queries{n_segments}: {describe_means(self)})"
-
-
-def _sum_unjudged(evaluation: Evaluation) -> Fraction:
-    """Sum the queries' shares of unjudged documents among the first k documents."""
-    if evaluation.judged is None:
-        return Fraction(0)
-    shares = 1 - next(iter(evaluation.judged.values()))
-    if evaluation.unanswered is not None:
-        shares = np.where(evaluation.unanswered, 0.0, shares)
-    return sum_exactly(np.nan_to_num(shares, nan=0.0))
 
 
 # Several systems ---------------------------------------------------------------------------------
@@ -428,28 +423,25 @@ class Summaries(Mergeable, Samples):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        vars(self)["systems"] = {name: self._add_segments(name) for name in self.systems}
+        # Each Summary has the segments of its system and the labels of all systems.
+        vars(self)["systems"] = {
+            name: replace(
+                summary,
+                by=self.by,
+                labels=self.labels,
+                n_duplicates=self.n_duplicates,
+                segments=None
+                if self.segments is None
+                else {segment: part.systems[name] for segment, part in self.segments.items()},
+            )
+            for name, summary in self.systems.items()
+        }
 
     def __getitem__(self, system: str) -> Summary:
         return self.systems[system]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.systems)
-
-    def _add_segments(self, name: str) -> Summary:
-        """Return the Summary of a system, with its segments and the labels of all systems."""
-        segments = (
-            None
-            if self.segments is None
-            else {segment: part.systems[name] for segment, part in self.segments.items()}
-        )
-        return replace(
-            self.systems[name],
-            by=self.by,
-            labels=self.labels,
-            n_duplicates=self.n_duplicates,
-            segments=segments,
-        )
 
     @classmethod
     def of(cls, evaluations: Mapping[str, Evaluation], *, label: str | None = None) -> Summaries:
@@ -502,12 +494,11 @@ class Summaries(Mergeable, Samples):
         return cls(systems, differences, **cls._parts_from_dict(written))
 
     def _merged_with(self, other: Summaries) -> Summaries:
-        systems = {
-            name: merge_in_order(map(drop_segments, (summary, other.systems[name])))
-            for name, summary in self.systems.items()
-        }
         return Summaries(
-            systems,
+            {
+                name: merge_in_order(map(drop_segments, (summary, other.systems[name])))
+                for name, summary in self.systems.items()
+            },
             {
                 pair: {
                     name: part + other.differences[pair][name] for name, part in by_measure.items()

@@ -53,12 +53,19 @@ class Tally:
         if weights is not None:
             counting &= weights > 0
             weights = weights[counting]
+        lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
+        if len(lowest) > 50 * N_KEPT:  # speed only
+            last = np.partition(values[lowest], N_KEPT)[N_KEPT]
+            lowest = lowest[values[lowest] <= last]
+        # Ties are broken in favor of the lowest id.
+        lowest = lowest[find_lowest(values[lowest], evaluation.query_ids[lowest], N_KEPT)]
+        rows = zip(*(part[lowest].tolist() for part in evaluation.per_query.values()), strict=True)
         values = values[counting]
         return cls(
             Moments.of(values, weights),
             int(evaluation.undefined[name].sum()),
             count_bins(find_bins(values)),
-            _find_worst(evaluation, name),
+            list(zip(to_plain_list(evaluation.query_ids[lowest]), rows, strict=True)),
             list(evaluation.per_query).index(name),
         )
 
@@ -121,18 +128,6 @@ class Tally:
         return float(values[0] + (values[1] - values[0]) * (place - ranks[0]))
 
 
-def _find_worst(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[float, ...]]]:
-    """Return the queries with the lowest values; ties are broken in favor of the lowest id."""
-    values, ids = evaluation.per_query[name], evaluation.query_ids
-    lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
-    if len(lowest) > 50 * N_KEPT:  # speed only
-        last = np.partition(values[lowest], N_KEPT)[N_KEPT]
-        lowest = lowest[values[lowest] <= last]
-    lowest = lowest[find_lowest(values[lowest], ids[lowest], N_KEPT)]
-    columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
-    return list(zip(to_plain_list(ids[lowest]), zip(*columns, strict=True), strict=True))
-
-
 # One pair of systems by one measure --------------------------------------------------------------
 
 
@@ -165,8 +160,9 @@ class Differences:
             for values in (first, second)
         )
         differences = differences[counting]
-        moments = Moments.of(differences, weights)
-        return cls(moments, first_sum, second_sum, **count_outcomes(differences))
+        return cls(
+            Moments.of(differences, weights), first_sum, second_sum, **count_outcomes(differences)
+        )
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -239,6 +235,9 @@ def moments_to_dict(moments: Moments) -> dict[str, Any]:
 
 def moments_from_dict(written: dict[str, Any]) -> Moments:
     """Create Moments from the result of `moments_to_dict`."""
-    parts: dict[str, Any] = {name: float(written[name]) for name in ENDS}
-    parts |= {name: Fraction(written[name]) for name in SUMS}
-    return Moments(n=written["n"], **parts)
+    numbers: dict[str, Any] = {
+        "n": written["n"],
+        **{name: float(written[name]) for name in ENDS},
+        **{name: Fraction(written[name]) for name in SUMS},
+    }
+    return Moments(**numbers)
