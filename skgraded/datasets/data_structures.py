@@ -85,10 +85,6 @@ def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
     )
 
 
-def _has_items(source: object) -> bool:
-    return isinstance(source, Mapping) or hasattr(source, "items")
-
-
 # Numbers and documents ---------------------------------------------------------------------------
 
 
@@ -141,7 +137,7 @@ def _has_columns(source: Any, side: str) -> bool:
     """Return whether an object is a table rather than a dict that maps queries to documents."""
     if not isinstance(source, Mapping):
         return hasattr(source, "column_names") or hasattr(source, "columns")
-    has_items = _has_items(next(iter(source.values()), None))
+    has_items = hasattr(next(iter(source.values()), None), "items")
     if has_items and len(source) > FEW:
         return False
     n_named = sum(map(bool, find_columns(source, side).values()))
@@ -245,7 +241,7 @@ def _convert_queries(source: Any, side: str, _: object = None) -> Entries:
     numbers: list[Any] = []
     are_distinct = isinstance(source, Mapping)
     containers = [container for container in DOCUMENTS if side in container.sides]
-    for query, value in source.items() if _has_items(source) else source:
+    for query, value in source.items() if hasattr(source, "items") else source:
         for container in containers:
             if container.accepts(value, side):
                 names, values = container.convert(value, side)
@@ -356,7 +352,7 @@ DOCUMENTS = [
 
 def is_run(value: Any) -> bool:
     """Return whether a value in a dict is an entire run rather than the documents of one query."""
-    if _has_items(value) and not hasattr(value, "columns"):
+    if hasattr(value, "items") and not hasattr(value, "columns"):
         parts = dict(value.items())
         has_documents = all(
             isinstance(part, DOCUMENT_TYPES) or hasattr(part, "items") for part in parts.values()
@@ -418,7 +414,7 @@ CONTAINERS = [
         _is_of_ranx,
         lambda source, side, lines: _convert_queries(source.to_dict(), side),
     ),
-    Container("a dict of queries", lambda source, side: _has_items(source), _convert_queries),
+    Container("a dict of queries", lambda source, side: hasattr(source, "items"), _convert_queries),
     Container(
         "a list of dicts or named tuples", lambda source, side: are_rows(source), _convert_rows
     ),

@@ -161,7 +161,13 @@ def _read_files(paths: list[str], job: Job, n_rows: int) -> Batches:
     """Yield the batches of each file or, with "whole" partitioning, one table per file."""
     for path in paths:
         read = _stream_csv if CSV.search(path) else _stream_parquet
-        folders = read_folder_names(path)
+        # In a Hive layout, folders have names such as day=2026-11-01.
+        pairs = (folder.partition("=") for folder in PurePath(path).parent.parts)
+        folders: FolderColumns = {
+            unquote(key): None if value == HIVE_NULL else unquote(value)
+            for key, equals, value in pairs
+            if key and equals
+        }
         batches = read(path, folders, job, n_rows)
         if folders:
             batches = (_add_folder_columns(batch, folders, job, path) for batch in batches)
@@ -249,16 +255,6 @@ def _parse_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 # Hive layout: folders such as day=2026-11-01/country=de -------------------------------------------
-
-
-def read_folder_names(path: str) -> FolderColumns:
-    """Return the columns in the folder names of a path."""
-    pairs = (folder.partition("=") for folder in PurePath(path).parent.parts)
-    return {
-        unquote(key): None if value == HIVE_NULL else unquote(value)
-        for key, equals, value in pairs
-        if key and equals
-    }
 
 
 def _add_folder_columns(

@@ -193,8 +193,21 @@ class QuerySource:
             return self._look_up(X)
         table: Any = tables.convert_features(X) if self.column is None else X
         values = tables.take_column(table, self.find_position(table))
-        if self.name == "qid" and str(values.dtype).lower().startswith(FRACTIONAL):
-            self._refuse_fractions(np.asarray(values))
+        if self.name != "qid" or not str(values.dtype).lower().startswith(FRACTIONAL):
+            return values
+        ids = np.asarray(values)
+        if ids.dtype.kind == "f":
+            fractional = np.isfinite(ids) & (ids != np.rint(ids))
+        else:
+            fractional = [
+                isinstance(x, (float, np.floating)) and isfinite(x) and x != round(x) for x in ids
+            ]
+        if np.any(fractional):
+            row = int(np.argmax(fractional))
+            raise ValueError(
+                f"qid is {self.place} of X, but that column contains {ids[row]:g} in row {row}, "
+                f"which looks like a feature value. {KEEP}"
+            )
         return values
 
     def choose_queries(
@@ -234,22 +247,6 @@ class QuerySource:
                 "reset?"
             )
         return self.source.iloc[positions]
-
-    def _refuse_fractions(self, values: np.ndarray) -> None:
-        """Raise a ValueError if a column contains non-integer numbers, which cannot be ids."""
-        if values.dtype.kind == "f":
-            fractional = np.isfinite(values) & (values != np.rint(values))
-        else:
-            fractional = [
-                isinstance(x, (float, np.floating)) and isfinite(x) and x != round(x)
-                for x in values
-            ]
-        if np.any(fractional):
-            row = int(np.argmax(fractional))
-            raise ValueError(
-                f"qid is {self.place} of X, but that column contains {values[row]:g} in row {row}, "
-                f"which looks like a feature value. {KEEP}"
-            )
 
     def warn_of_partial_queries(self, X: Any, verb: str) -> None:
         """Issue a TornQueryWarning if X lacks some rows of a query; the source must be a Series.

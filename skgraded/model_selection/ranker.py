@@ -409,8 +409,17 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
         grades, grade_type = read_grades(y, y_name, n, X_name)
         refuse_bad_grades(grades, y_name, allow_negative=allow_negative)
-        if not suffix or self.refit:
-            _refuse_grades(grades, adapter, y_name)
+        if adapter.grade_limit is not None and (not suffix or self.refit):
+            highest, advice = adapter.grade_limit
+            refused = (grades < 0) | (grades > highest) | (grades != np.floor(grades))
+            if refused.any():
+                row, limit = int(np.argmax(refused)), f" ≤ {highest}" if highest < np.inf else ""
+                limit = " ≥ 0" if grades[row] < 0 else limit
+                raise ValueError(
+                    f"Grades in {y_name} must be integers{limit} for "
+                    f"{type(adapter.estimator).__name__}; got {grades[row]:g} in row {row}. For "
+                    f"other grades, {advice}."
+                )
         if suffix and not self._queries.is_in_X and qid is None and group is None:
             raise ValueError("X_val requires qid_val: pass the query of each row of X_val.")
         qid = self._queries.choose_queries(X, "QueryRanker.fit", qid, group)
@@ -532,19 +541,3 @@ def _refuse_splits_of_rows(estimator: object) -> None:
         else:
             continue
         raise TypeError(f"QueryRanker received {type(part).__name__}, which {fault}")
-
-
-def _refuse_grades(grades: np.ndarray, adapter: Adapter, name: str) -> None:
-    """Raise a ValueError for grades that the estimator does not accept."""
-    grade_limit = adapter.grade_limit
-    if grade_limit is None:
-        return
-    highest, advice = grade_limit
-    refused = (grades < 0) | (grades > highest) | (grades != np.floor(grades))
-    if refused.any():
-        row, limit = int(np.argmax(refused)), f" ≤ {highest}" if np.isfinite(highest) else ""
-        limit = " ≥ 0" if grades[row] < 0 else limit
-        raise ValueError(
-            f"Grades in {name} must be integers{limit} for {type(adapter.estimator).__name__}; got "
-            f"{grades[row]:g} in row {row}. For other grades, {advice}."
-        )
