@@ -148,12 +148,11 @@ def join_run(
             "queries. Pass missing='count' to count them as empty rankings, or missing='skip' to "
             "leave them out without this warning."
         )
-    document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
         y_true=joined.grade,
         y_score=joined.score,
         qid=np.repeat(judgments.query_ids, joined.sizes),
-        doc_id=document[joined.rows],
+        doc_id=np.concatenate([ranked.document, judgments.document])[joined.rows],
         missing=judgments.query_ids[joined.missing],
         unjudged=ranked.query_ids[joined.unjudged],
     )

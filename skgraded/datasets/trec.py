@@ -211,8 +211,11 @@ def read_run(
 def _make_bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
     from sklearn.utils import Bunch
 
-    query, document = rows.query_ids[rows.query_codes], np.asarray(rows.document, dtype=object)
-    return Bunch(query=query, document=document, **columns)
+    return Bunch(
+        query=rows.query_ids[rows.query_codes],
+        document=np.asarray(rows.document, dtype=object),
+        **columns,
+    )
 
 
 def read_qrels_table(path: File) -> Entries:

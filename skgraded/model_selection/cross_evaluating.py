@@ -131,8 +131,10 @@ def cross_evaluate(
     )
     cluster = None if clusters is None else read_clusters(data.judgments, clusters, "y")
     folds = data.split(cv, cluster)
-    settings = error_score, return_estimator
-    calls = [delayed(run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
+    calls = [
+        delayed(run_fold)(data, i, *split, error_score, return_estimator)
+        for i, split in enumerate(folds)
+    ]
     runs = run_in_parallel(calls, n_jobs, progress)
     errors = [run.error for run in runs]
     if all(errors):

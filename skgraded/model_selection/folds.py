@@ -167,8 +167,7 @@ def check_cross_validation(
     table, source = as_table(X), QuerySource.of_call(qid, group, ranker, cv)
     passed = QuerySource(qid if is_key(qid) else None)
     qid = source.choose_queries(X, "Cross-validation", None if is_key(qid) else qid, group)
-    is_of_order = all(map(accepts_negative, measures))
-    check_grades(y, "y", table.shape[0], allow_negative=is_of_order)
+    check_grades(y, "y", table.shape[0], allow_negative=all(map(accepts_negative, measures)))
     y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
     with trust_input():
         judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)

@@ -356,8 +356,14 @@ class RacingSearchCV(MetaEstimatorMixin, BaseEstimator):
                     isinstance(ranker, QueryRanker)
                     and classify_early_stopping(ranker.early_stopping) is not None
                 ):
-                    settings = ranker.n_iter_no_change, self.n_jobs, self.n_standard_errors
-                    rounds = CandidateRounds(folds, *settings, leader, to_reach)
+                    rounds = CandidateRounds(
+                        folds,
+                        ranker.n_iter_no_change,
+                        self.n_jobs,
+                        self.n_standard_errors,
+                        leader,
+                        to_reach,
+                    )
                     result = train_candidate(data, rounds, self.error_score)
                 else:
                     result = fit_candidate(data, folds, self.n_jobs, self.error_score)
