@@ -143,7 +143,7 @@ def as_given(column: pa.ChunkedArray) -> Any:
 
 
 def _strip_zeros(decimal: Decimal) -> Decimal:
-    """Convert a decimal id to the shortest equal Decimal, without the zeros appended by Arrow."""
+    """Convert a decimal id to an equal Decimal, without the trailing zeros that Arrow appends."""
     digits = f"{decimal:f}"
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 

@@ -226,7 +226,7 @@ def find_distinct_rows(
     if duplicates == "raise":
         raise door.make_argument_error(
             f"{repeated(later[0])} more than once. Remove the repeated rows, or pass "
-            "duplicates='drop' to keep one of several equal rows.",
+            "duplicates='drop' to keep one row of each set of identical rows.",
             "duplicates",
         )
     for argument, of_row in values.items():

@@ -25,7 +25,7 @@ def open_table(
 
 def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, Any]) -> pa.Table:
     """Read the columns in `types` from CSV data; raise a ValueError if a row is invalid."""
-    # read_csv is used because, after an error, the thread of open_csv may abort Python at exit.
+    # Do not use open_csv: after an error, the thread that it started may abort Python at exit.
     with _open_bytes(data) as file:
         return csv.read_csv(file, *_choose_options(n_blank, separator, types))
 

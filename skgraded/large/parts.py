@@ -228,10 +228,10 @@ def evaluate_parts(
 ) -> Iterator[Item]:
     """Validate (name, part) pairs, evaluate queries, and yield their values and the remaining rows.
 
-    The remaining rows are not evaluated yet, because their queries may continue in other parts. For
-    "shuffle", all rows remain. For "clustered", parts are first combined into larger parts of at
-    least `n_rows` rows; the rows of the first and the last query of each larger part remain. `show`
-    receives the size of each part in rows.
+    The remaining rows have not been evaluated, because their queries may continue in other parts.
+    If the partitioning is "shuffle", these are all rows. If it is "clustered", parts are first
+    combined into larger parts of at least `n_rows` rows; the rows of the first and the last query
+    of each larger part remain. `show` receives the size of each part in rows.
     """
     checked = (
         (place, table)

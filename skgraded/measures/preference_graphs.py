@@ -171,8 +171,8 @@ class Scores:
 
 # For each block of items, `iterate_sides` yields two pairs (bit table, array).
 # For each item, the array contains the index of its row in the table; -1 means a row of zeros.
-# In the first table, an item's row marks the items in the block that rank above this item.
-# In the second table, an item's row marks the items in the block that rank below this item.
+# In the first table, an item's row marks the items in the block that rank above that item.
+# In the second table, an item's row marks the items in the block that rank below that item.
 # For each item, `number` contains its index among the counted items, or -1 if it is not counted.
 
 

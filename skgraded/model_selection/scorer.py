@@ -271,8 +271,8 @@ class FittedQueries(NamedTuple):
     def find_shared(self, ids: np.ndarray, layout: Layout) -> list[int]:
         """Return the positions of ids seen during fit, or [] if `fit` received the same rows.
 
-        Rows are assumed to be the same if they have the same queries, query sizes and sums of
-        grades.
+        The rows are assumed to be those of the fit if the queries, query sizes and sums of grades
+        are equal.
         """
         hashes = _make_keys(ids)
         order = np.argsort(hashes)

@@ -112,8 +112,8 @@ def compute_prediction_limits(
 def bound_share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return bounds on the deviation of each proportion from the proportion in earlier samples.
 
-    If q is the proportion in all earlier samples, n the sample size and z WIDTH, the bound d solves
-    n d² = z² (q (1 - q) + d). The interval q ± d contains Wilson's interval.
+    Let q be the proportion in all earlier samples, n the sample size and z = WIDTH. The bound d is
+    the solution of n d² = z² (q (1 - q) + d). The interval q ± d contains Wilson's interval.
     """
     n_before, n_queries = (np.cumsum(part) - part for part in (counts, sizes))
     share = n_before / np.maximum(n_queries, 1)

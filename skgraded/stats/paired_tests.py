@@ -320,7 +320,7 @@ def _wilcoxon(differences: np.ndarray, _: np.ndarray | None) -> float:
 
 
 def _double_ranks(differences: np.ndarray) -> np.ndarray:
-    """Return twice the rank of each absolute difference (an integer); 0 for differences of 0."""
+    """Return the ranks of the absolute differences, doubled to be integers; 0 for differences of 0."""
     from scipy.stats import rankdata
 
     ranks, differs = np.zeros(len(differences)), differences != 0

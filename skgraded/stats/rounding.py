@@ -210,7 +210,7 @@ def find_bins(values: np.ndarray) -> np.ndarray:
     if sizes.max(initial=0.0) <= 1:  # this branch only saves time
         return np.rint(values * STEPS).astype(np.intp)
     mantissas, exponents = np.frexp(sizes)
-    # Approximate the binary logarithm of the sizes, linearly between powers of 2.
+    # Approximate the binary logarithm of the sizes by linear interpolation between powers of 2.
     doublings = np.maximum(exponents + 2 * mantissas - 2, 0.0)
     bins = np.rint(np.minimum(sizes, 1.0) * STEPS + doublings * FINER)
     return np.copysign(np.minimum(bins, MAX_BIN), values).astype(np.intp)
