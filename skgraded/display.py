@@ -281,9 +281,8 @@ class ThresholdCurveDisplay(CurveDisplay):
         relative: bool = True,
     ):
         self.thresholds: np.ndarray = np.asarray(thresholds, dtype=float)
-        shape = (len(self.thresholds),)
         self.average_precision: np.ndarray = move_systems_first(
-            average_precision, "average_precision", shape
+            average_precision, "average_precision", (len(self.thresholds),)
         )
         self.mu_ap: np.ndarray | None = None if mu_ap is None else np.atleast_1d(mu_ap)
         self._heights = self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
@@ -619,8 +618,9 @@ class IntervalDisplay(Display):
         means, low, high = (
             [table[name].to_numpy() for table in tables] for name in ("mean", "ci_low", "ci_high")
         )
-        display = cls(means, low, high, measures=shown, name=names, level=level)
-        return display.plot(ax=ax, line_kw=line_kw)
+        return cls(means, low, high, measures=shown, name=names, level=level).plot(
+            ax=ax, line_kw=line_kw
+        )
 
     @classmethod
     def from_comparison(

@@ -66,7 +66,19 @@ def read_measure_columns(args: Namespace) -> list[MeasureColumn]:
         columns += [_parse_column(part, name, args) for part in parts]
     has_only_means = args.command == "compare" or args.format == "html"
     if has_only_means or args.intervals or args.by or args.weight_column:
-        columns = _select_means(columns)
+        means = [column for column in columns if column.kind == "mean"]
+        others = ", ".join(
+            f"{column.name} ({column.kind})" for column in columns if column not in means
+        )
+        rule = "Comparisons, intervals, segments, weighted tables and HTML pages contain only means"
+        if not means:
+            raise ValueError(
+                "At least one measure must be neither a total nor a geometric mean; got "
+                f"{others}. {rule}."
+            )
+        if others:
+            warn_user(f"{rule}. Left out: {others}.")
+        columns = means
     names = ["run", "query", "n_queries", *(column.name for column in columns)]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise ValueError(
@@ -86,23 +98,6 @@ def _parse_column(text: str, name: Sequence[str], args: Namespace) -> MeasureCol
     (name,) = name or [parsed.name if args.names is None else text]
     kind = "geometric mean" if is_geometric else "total" if is_count else "mean"
     return MeasureColumn(name, parsed, kind)
-
-
-def _select_means(columns: Sequence[MeasureColumn]) -> list[MeasureColumn]:
-    """Return the columns that contain means; warn about other columns."""
-    means = [column for column in columns if column.kind == "mean"]
-    others = ", ".join(
-        f"{column.name} ({column.kind})" for column in columns if column not in means
-    )
-    text = "Comparisons, intervals, segments, weighted tables and HTML pages contain only means"
-    if not means:
-        raise ValueError(
-            "At least one measure must be neither a total nor a geometric mean; got "
-            f"{others}. {text}."
-        )
-    if others:
-        warn_user(f"{text}. Left out: {others}.")
-    return means
 
 
 def rename_columns(ev: Evaluation, columns: Sequence[MeasureColumn]) -> Evaluation:

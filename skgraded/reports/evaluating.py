@@ -174,8 +174,7 @@ def evaluate(
     }
     if document is not None:
         weights = None if weights is None else door.column(weights, "sample_weight")
-        documents = columns["document"]
-        rows = keep_distinct_documents(judgments, documents, systems, weights, duplicates)
+        rows = keep_distinct_documents(judgments, columns["document"], systems, weights, duplicates)
         if rows is not None:
             layout = get_layout(judgments)
             judgments = Judgments(
@@ -257,8 +256,9 @@ def keep_distinct_documents(
     }
     if weights is not None:
         values["sample_weight"] = weights
-    codes = layout.query_of_row
-    return queries.find_distinct_rows(codes, judgments.query_ids, document, values, duplicates)
+    return queries.find_distinct_rows(
+        layout.query_of_row, judgments.query_ids, document, values, duplicates
+    )
 
 
 def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None = None) -> bool:
@@ -307,9 +307,21 @@ def evaluate_judgments(
             ids = judgments.query_ids[layout.query_of_row]
             known = Judgments(np.zeros(layout.n_rows) * layout.grades, qid=ids)
         judged = {share.name: score_queries([share], known, scores)[0]}
+    parts = [(measures, judgments, scores)]
+    if layout.n_unknown and unjudged_documents is not None:
+        accepting = [measure for measure in measures if accepts_unjudged(measure)]
+        others = [measure for measure in measures if not accepts_unjudged(measure)]
+        has_negative = layout.has_negative
+        filled = judgments if has_negative else replace_unjudged(judgments, "irrelevant")[0]
+        for measure in others:
+            if not (has_negative and accepts_negative(measure)):
+                find_undefined(measure, filled)  # raises errors that refer to the input rows
+        truth, rows = replace_unjudged(judgments, unjudged_documents)
+        kept = scores if rows is None else np.append(scores, -np.inf)[rows]
+        parts = [(accepting, judgments, scores), (others, truth, kept)]
     per_query: dict[str, Any] = dict.fromkeys(measure.name for measure in measures)
     undefined = per_query.copy()
-    for part, truth, of_part in _split_by_truth(measures, judgments, scores, unjudged_documents):
+    for part, truth, of_part in parts:
         prepared = [prepare(measure, get_layout(truth)) for measure in part]
         values = score_prepared(prepared, get_layout(truth), of_part)
         for (measure, _, is_undefined), of_measure in zip(prepared, values, strict=True):
@@ -332,28 +344,6 @@ def choose_judged(measures: list[Measure]) -> Judged:
     """Return the `Judged` measure with the cut-off k of the first measure, or 10 if it has none."""
     k = getattr(measures[0], "k", None)
     return Judged(k=k if isinstance(k, int) else 10)
-
-
-def _split_by_truth(
-    measures: list[Measure],
-    judgments: Judgments,
-    scores: np.ndarray,
-    unjudged_documents: str | None,
-) -> list[tuple[list[Measure], Judgments, np.ndarray]]:
-    """Return (measures, judgments, scores) triples; measures that accept NaN are kept separate."""
-    if not get_layout(judgments).n_unknown or unjudged_documents is None:
-        return [(measures, judgments, scores)]
-    accepting = [measure for measure in measures if accepts_unjudged(measure)]
-    others = [measure for measure in measures if not accepts_unjudged(measure)]
-    has_negative = get_layout(judgments).has_negative
-    filled = judgments if has_negative else replace_unjudged(judgments, "irrelevant")[0]
-    for measure in others:
-        if not (has_negative and accepts_negative(measure)):
-            find_undefined(measure, filled)  # raises errors that refer to the input rows
-    truth, rows = replace_unjudged(judgments, unjudged_documents)
-    kept = scores if rows is None else np.append(scores, -np.inf)[rows]
-    parts = [(accepting, judgments, scores), (others, truth, kept)]
-    return [part for part in parts if part[0]]
 
 
 # Preferences -------------------------------------------------------------------------------------

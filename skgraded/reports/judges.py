@@ -212,6 +212,7 @@ def compare_judges(
     [['model', 8, 0.625, 0.125]]
     """
     import pandas as pd
+    from scipy.stats import kendalltau
 
     level, *_ = check_settings(level, "t", n_resamples, rng)
     choice_validator("weights", ("quadratic", "linear"))(weights)
@@ -219,11 +220,13 @@ def compare_judges(
     CHECK_CORRECTION(correction)
     choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
     rule = as_measures(measures), unjudged_documents
-    is_of_order = all(map(accepts_negative, rule[0]))
-    grades, scores, query = _read_rows(y_judges, y_scores, qid, group, is_of_order)
+    grades, scores, query = _read_rows(
+        y_judges, y_scores, qid, group, all(map(accepts_negative, rule[0]))
+    )
     names = list(grades)
     truth = names[0] if truth is None else choice_validator("truth", names)(truth)
-    labels, confusions = [], {}
+    labels: list[dict[str, Any]] = []
+    confusions = {}
     for judge in names:
         if judge == truth:
             continue
@@ -240,18 +243,30 @@ def compare_judges(
         only_truth, only_judge = (
             np.count_nonzero(~np.isnan(grades[name])) - len(x) for name in (truth, judge)
         )
-        statistics = _compare_labels(x, y, query[both], weights, level, is_ordinal)
+        (kappa, kappa_interval), (alpha, alpha_interval) = measure_agreement(
+            x, y, query[both], level, is_ordinal
+        )
+        kappa, weighted = compute_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
         labels.append(
             {
                 "judge": judge,
                 "n_shared": len(x),
                 "only_truth": only_truth,
                 "only_judge": only_judge,
-                **statistics,
+                "exact": float((x == y).mean()),
+                "kappa": kappa,
+                "kappa_low": kappa_interval.low,
+                "kappa_high": kappa_interval.high,
+                "kappa_weighted": weighted,
+                "alpha": alpha,
+                "alpha_low": alpha_interval.low,
+                "alpha_high": alpha_interval.high,
+                "tau_b": float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan,
+                "bias": float((y - x).mean()),
             }
         )
         notes = _describe_scales({name: grades[name] for name in (judge, truth)})
-        if notes := notes + _explain_nan(judge, statistics, shared):
+        if notes := notes + _explain_nan(judge, labels[-1], shared):
             warn_user(" ".join(notes))
     boards = []
     if scores:
@@ -265,8 +280,9 @@ def compare_judges(
             ).items()
             for name in pair[0].measures
         ]
-    tabulated = tables.frame(labels), tables.frame(boards, columns=LEADERBOARDS)
-    return JudgeComparison(truth, *tabulated, confusions)
+    return JudgeComparison(
+        truth, tables.frame(labels), tables.frame(boards, columns=LEADERBOARDS), confusions
+    )
 
 
 # Input -------------------------------------------------------------------------------------------
@@ -322,31 +338,7 @@ def _read_named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]
 # Labels ------------------------------------------------------------------------------------------
 
 
-def _compare_labels(
-    x: np.ndarray, y: np.ndarray, query: np.ndarray, weights: str, level: float, is_ordinal: bool
-) -> dict[str, float]:
-    """Compute the statistics in `JudgeComparison.labels` from the grades of two judges."""
-    from scipy.stats import kendalltau
-
-    (kappa, kappa_interval), (alpha, alpha_interval) = measure_agreement(
-        x, y, query, level, is_ordinal
-    )
-    kappa, weighted = compute_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
-    return {
-        "exact": float((x == y).mean()),
-        "kappa": kappa,
-        "kappa_low": kappa_interval.low,
-        "kappa_high": kappa_interval.high,
-        "kappa_weighted": weighted,
-        "alpha": alpha,
-        "alpha_low": alpha_interval.low,
-        "alpha_high": alpha_interval.high,
-        "tau_b": float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan,
-        "bias": float((y - x).mean()),
-    }
-
-
-def _explain_nan(judge: str, statistics: dict[str, float], shared: np.ndarray) -> list[str]:
+def _explain_nan(judge: str, statistics: dict[str, Any], shared: np.ndarray) -> list[str]:
     """Return sentences that state why statistics are nan.
 
     `shared` contains the distinct grades of shared documents.

@@ -484,14 +484,16 @@ class Summaries(Mergeable, Samples):
     @classmethod
     def from_dict(cls, written: dict[str, Any]) -> Self:
         """Create Summaries from the result of `to_dict`."""
-        systems = {name: Summary.from_dict(part) for name, part in written["systems"].items()}
-        differences = {
-            (pair["first"], pair["second"]): {
-                name: Differences.from_dict(part) for name, part in pair["measures"].items()
-            }
-            for pair in written["differences"]
-        }
-        return cls(systems, differences, **cls._parts_from_dict(written))
+        return cls(
+            {name: Summary.from_dict(part) for name, part in written["systems"].items()},
+            {
+                (pair["first"], pair["second"]): {
+                    name: Differences.from_dict(part) for name, part in pair["measures"].items()
+                }
+                for pair in written["differences"]
+            },
+            **cls._parts_from_dict(written),
+        )
 
     def _merged_with(self, other: Summaries) -> Summaries:
         return Summaries(

@@ -23,12 +23,11 @@ def render(template: str, page: dict[str, Any]) -> str:
     """Render a template with the content of a page."""
     from skgraded import __version__
 
-    others = {name: number for name, number in versions().items() if name != "skgraded"}
-    made = ", ".join(f"{name} {number}" for name, number in others.items())
-    html = (
-        _make_environment().get_template(template).render(version=__version__, made=made, page=page)
+    made = ", ".join(
+        f"{name} {number}" for name, number in versions().items() if name != "skgraded"
     )
-    return utf8(html)
+    template_of_page = _make_environment().get_template(template)
+    return utf8(template_of_page.render(version=__version__, made=made, page=page))
 
 
 @cache

@@ -200,9 +200,11 @@ def latex(
 ) -> str:
     """Format a table as LaTeX, with a note below it; see `Table.to_latex`."""
     digits = check_whole_number(digits, "digits", 0)
-    mark = r"\textsuperscript{{{}}}"
     columns, are_numbers = zip(
-        *_format_columns(table, _escape_latex, r"\textbf{{{}}}", mark, digits=digits), strict=True
+        *_format_columns(
+            table, _escape_latex, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", digits=digits
+        ),
+        strict=True,
     )
     names, *rows = zip(*columns, strict=True)
     with needs("to_latex", "jinja2"):
