@@ -131,17 +131,26 @@ class RankerOnRows:
         from sklearn.model_selection import GroupKFold, check_cv  # slow to import
 
         ids, query_of_row = self.judgments.query_ids, self.query_of_row
+        if cluster is not None:
+            codes, distinct = query_codes(cluster, name="clusters")
         if cv is None or isinstance(cv, numbers.Integral):
             splitter = GroupKFold(5 if cv is None else cv)
             if cluster is not None:
-                codes, distinct = query_codes(cluster, name="clusters")
                 cluster_of_row = make_sortable(distinct, codes)[query_of_row]
                 return list(splitter.split(self.X, self.y, cluster_of_row))
         else:
             splitter = check_cv(cv)
         splits = split_queries(splitter, self.X, self.y, ids, query_of_row, "cv")
-        if cluster is not None:
-            warn_of_split_clusters(splits, cluster, query_of_row)
+        for fold, (train, test) in enumerate(splits if cluster is not None else []):
+            shared = np.intersect1d(codes[query_of_row[train]], codes[query_of_row[test]])
+            if len(shared):
+                example = plain(distinct[shared[0]])
+                warn_user(
+                    f"In fold {fold} of cv, {len(shared)} clusters are split, such as {example!r}: "
+                    "queries of a cluster are in the training and the test set, so the values are "
+                    "too high. Pass an int as cv, or a splitter that keeps clusters whole."
+                )
+                break
         return splits
 
 
@@ -253,23 +262,6 @@ def _find_requests(estimator: Estimator) -> set[str]:
     if accepts_weights and all(WEIGHT in adapter.fit_parameters for adapter in inside):
         requested.add(WEIGHT)
     return requested
-
-
-def warn_of_split_clusters(
-    splits: list[tuple[np.ndarray, np.ndarray]], cluster: np.ndarray, query_of_row: np.ndarray
-) -> None:
-    """Warn if a fold trains and tests on queries of the same cluster."""
-    codes, distinct = query_codes(cluster, name="clusters")
-    for fold, (train, test) in enumerate(splits):
-        shared = np.intersect1d(codes[query_of_row[train]], codes[query_of_row[test]])
-        if len(shared):
-            example = plain(distinct[shared[0]])
-            warn_user(
-                f"In fold {fold} of cv, {len(shared)} clusters are split, such as {example!r}: "
-                "queries of a cluster are in the training and the test set, so the values are too "
-                "high. Pass an int as cv, or a splitter that keeps clusters whole."
-            )
-            return
 
 
 def split_queries(
