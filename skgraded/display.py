@@ -180,11 +180,8 @@ class CurveDisplay(Display):
             raise ValueError("from_estimator requires the query of each row: pass qid or group.")
         check_grades(y, "y", allow_nan=kwargs.get("unjudged_documents") is not None)
         qid = None if is_key(qid) else qid
-        judgments = judge_scored_rows(
-            estimator, X, y, source, "from_estimator", qid, group, sample_weight
-        )
         return cls.from_predictions(
-            judgments,
+            judge_scored_rows(estimator, X, y, source, "from_estimator", qid, group, sample_weight),
             score_documents(estimator, X, methods),
             name=type(estimator).__name__ if name is None else name,
             ax=ax,
@@ -205,8 +202,7 @@ class CurveDisplay(Display):
         self.lines_ = []
         first = len(self.ax_.lines)  # curves of an earlier display
         # Assign colors in input order, so that a system has the same color in every display.
-        looks = {s: first + s for s in sort_best_first(self._heights)}
-        self._draw(looks, line_kw or {})
+        self._draw({s: first + s for s in sort_best_first(self._heights)}, line_kw or {})
         return self
 
 
@@ -417,8 +413,9 @@ class CutoffCurveDisplay(CurveDisplay):
     ):
         self.cutoffs: np.ndarray = np.asarray(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
-        shape = len(self.measures), len(self.cutoffs)
-        self.values: np.ndarray = move_systems_first(values, "values", shape)
+        self.values: np.ndarray = move_systems_first(
+            values, "values", (len(self.measures), len(self.cutoffs))
+        )
         self._heights = self.values[:, 0, -1]
         self.name = [name] if isinstance(name, str) else name
 

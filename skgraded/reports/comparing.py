@@ -228,8 +228,10 @@ def compare(
     if by is not None:
         # If `by` is an array, it is in the query order of the first system.
         ids, place = next(iter(evaluations.values())).query_ids, np.argsort(paired.first)
-        segments = group_segments(ids, by, are_compared=True)
-        queries = {name: np.sort(place[positions]) for name, positions in segments}
+        queries = {
+            name: np.sort(place[positions])
+            for name, positions in group_segments(ids, by, are_compared=True)
+        }
         names = sorted(queries, key=lambda name: queries[name][0])
         parts = {name: paired.take(queries[name]) for name in names}
         segment = np.empty_like(place)
@@ -348,8 +350,9 @@ def compare_parts(
         families = [np.flatnonzero(keys["measure"] == name) for name in measures]
     if not settings.n_resamples:
         n_tests = max(map(len, families))
-        n_resamples = choose_n_resamples(n_tests, settings.level, settings.correction)
-        settings = settings._replace(n_resamples=n_resamples)
+        settings = settings._replace(
+            n_resamples=choose_n_resamples(n_tests, settings.level, settings.correction)
+        )
     samples = [
         parts[segment]._summarize_pair(system, first, measure)
         for segment, system, measure, first in zip(*keys.values(), strict=True)

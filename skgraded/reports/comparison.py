@@ -239,8 +239,9 @@ class Comparison(Report):
             rows["difference"], rows["standard_error"], n_units, self.level, max_loss
         )
         judged["n_needed"] = judged["n_needed"] * (rows["n_defined"] / np.maximum(n_units, 1))
-        names = ("segment", "system", "measure", "difference")
-        return {name: rows[name] for name in names} | judged
+        return {
+            name: rows[name] for name in ("segment", "system", "measure", "difference")
+        } | judged
 
     def summary(self) -> tables.DataFrame:
         """Tabulate the means of all systems, best system first; see `Leaderboard.to_frame`."""
@@ -277,9 +278,13 @@ class Comparison(Report):
                     [1 + (beats == 1).sum(axis=0), len(place) - (beats == 1).sum(axis=1)]
                 )
             parts.append(part | dict(zip(("rank_low", "rank_high"), ranks, strict=True)))
-            results = _group_others(beats, is_best, list(place))
             leads.append(
-                text.Lead(make_heading(*key), part["system"][is_best].tolist(), best, results)
+                text.Lead(
+                    make_heading(*key),
+                    part["system"][is_best].tolist(),
+                    best,
+                    _group_others(beats, is_best, list(place)),
+                )
             )
         if self.test is None:
             note = "* best; not tested."
@@ -525,8 +530,9 @@ class Leaderboard(Table):
         all true ranks simultaneously with probability `level` only if the correction is "holm" or
         "bonferroni". They are nan if there is a baseline or no test.
         """
-        names = ["segment", "system", "measure", "mean", "rank_low", "rank_high"]
-        return _create_frame(self.rows, names)
+        return _create_frame(
+            self.rows, ["segment", "system", "measure", "mean", "rank_low", "rank_high"]
+        )
 
     def columns(self) -> list[tuple[str, list[Any]]]:
         """Return (heading, cells) pairs: `Marked` means, ranks and shares of judged documents."""
@@ -618,8 +624,9 @@ def _tabulate_leaderboard(board: Leaderboard) -> PageTable:
         kind = {str: "text", Marked: "mean"}.get(type(values[0]), "value")
         columns.append(("Rank" if kind == "text" else heading, kind))
         cells.append(text.format_cells(values, kind))
-    note = board.note.replace("* best", "Means; bold: best")
-    return PageTable(note, columns, list(zip(*cells, strict=True)))
+    return PageTable(
+        board.note.replace("* best", "Means; bold: best"), columns, list(zip(*cells, strict=True))
+    )
 
 
 def _group_sentences(comparison: Comparison) -> list[tuple[str, list[str], list[str]]]:

@@ -318,7 +318,8 @@ def evaluate_judgments(
                 find_undefined(measure, filled)  # raises errors that refer to the input rows
         truth, rows = replace_unjudged(judgments, unjudged_documents)
         kept = scores if rows is None else np.append(scores, -np.inf)[rows]
-        parts = [(accepting, judgments, scores), (others, truth, kept)]
+        both = (accepting, judgments, scores), (others, truth, kept)
+        parts = [part for part in both if part[0]]
     per_query: dict[str, Any] = dict.fromkeys(measure.name for measure in measures)
     undefined = per_query.copy()
     for part, truth, of_part in parts:
@@ -415,8 +416,7 @@ def evaluate_preferences(
     0      ann  0.4286        0.6667      0.3333
     1      bob -1.0000        0.0000     -1.0000
     """
-    rows = {"true_pairs": true_pairs, "qid": qid, "sample_weight": sample_weight}
-    check_row_labels(rows)
+    check_row_labels({"true_pairs": true_pairs, "qid": qid, "sample_weight": sample_weight})
     codes, query_ids = queries.query_codes(qid, expected="true_pairs")
     weights = None
     if sample_weight is not None:

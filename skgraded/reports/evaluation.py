@@ -400,8 +400,10 @@ class Evaluation(Report):
         """
         parts: Any = [({}, self)]
         if by is not None:
-            segments = group_segments(self.query_ids, by)
-            parts = [({"segment": name}, self.take(positions)) for name, positions in segments]
+            parts = [
+                ({"segment": name}, self.take(positions))
+                for name, positions in group_segments(self.query_ids, by)
+            ]
         return tables.frame(
             [
                 labels | row

@@ -410,11 +410,13 @@ def _compare_systems(
     def compare_under(name: str, are_shared: bytes) -> Comparison:
         is_row = np.frombuffer(are_shared, dtype=bool)[query]
         judgments = Judgments(grades[name][is_row], qid=query[is_row])
-        evaluations = {
-            system: evaluate_judgments(measures, judgments, y_score[is_row], unjudged)
-            for system, y_score in scores.items()
-        }
-        return compare(evaluations, **settings)
+        return compare(
+            {
+                system: evaluate_judgments(measures, judgments, y_score[is_row], unjudged)
+                for system, y_score in scores.items()
+            },
+            **settings,
+        )
 
     for judge in [name for name in grades if name != truth]:
         are_shared = (has_grades[truth] & has_grades[judge]).tobytes()
@@ -627,8 +629,10 @@ def plan_judgments(
     level = CHECK_LEVEL(level)
     half_width = number_validator("half_width", 0, above=True)(half_width)
     samples = _samples({"pilot_human": pilot_human, "pilot_judge": pilot_judge})
-    needed = [count_queries_needed(*sample, half_width, level) for sample in samples.values()]
-    alone, with_judge = zip(*needed, strict=True)
+    alone, with_judge = zip(
+        *(count_queries_needed(*sample, half_width, level) for sample in samples.values()),
+        strict=True,
+    )
     plan = tables.frame(
         {
             "measure": list(samples),

@@ -111,8 +111,15 @@ def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     weights, clusters = (
         _find_common(evaluations, positions, field) for field in ("weights", "clusters")
     )
-    cluster = None if clusters is None else query_codes(clusters, name="clusters")[0]
-    return Paired(list(evaluations), ids[first], per_query, undefined, weights, cluster, first)
+    return Paired(
+        list(evaluations),
+        ids[first],
+        per_query,
+        undefined,
+        weights,
+        None if clusters is None else query_codes(clusters, name="clusters")[0],
+        first,
+    )
 
 
 def find_positions_in(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:

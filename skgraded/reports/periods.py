@@ -134,8 +134,7 @@ def compare_periods(
         "means without tests.",
     )
     gaps = [MeanGap.of(late, early) for early, late in moments]
-    p_values = np.array([gap.p_value for gap in gaps])
-    adjusted = adjust(p_values, correction)
+    adjusted = adjust(np.array([gap.p_value for gap in gaps]), correction)
     row_level = find_level_of_each(adjusted, level, correction)
     rows = []
     for (system, segment, measure, parts), (early, late), gap, p_adjusted in zip(

@@ -54,16 +54,15 @@ def tabulate_measures(
 
 def describe_means(report: Evaluation | Summary) -> str:
     """Return the means as text, with a note if many queries are undefined."""
-    notes = list_values(report.mean()), note_undefined(report.n_undefined, report.n_queries)
-    return "; ".join(filter(None, notes))
+    note = note_undefined(report.n_undefined.values(), report.n_queries)
+    return list_values(report.mean()) + (f"; {note}" if note else "")
 
 
 def list_numbers(report: Evaluation | Summary) -> dict[str, Any]:
     """Return the means (None for nan) and the query counts of an Evaluation or a Summary."""
-    means = {name: None if mean != mean else mean for name, mean in report.mean().items()}
     return {
         "n_queries": report.n_queries,
-        "mean": means,
+        "mean": {name: None if mean != mean else mean for name, mean in report.mean().items()},
         "n_defined": report.n_defined,
         "n_undefined": report.n_undefined,
     }
@@ -245,12 +244,25 @@ def render_evaluation(
     row per segment and measure ("segments"). For a Summary, `queries` contains only the
     lowest-scoring of all `n_queries` queries.
     """
+    parts = [
+        counted(n_queries, "query", "queries"),
+        counted(len(queries.per_query), "measure", "measures"),
+        *(
+            f"{name} {text.fixed(mean_over_queries(shares, queries.weights))}"
+            for name, shares in (queries.judged or {}).items()
+        ),
+    ]
+    lead = ", ".join(parts) + ("; queries are weighted." if is_weighted else ".")
+    if note := text.note_undefined(frames["summary"]["n_undefined"].tolist(), n_queries):
+        lead += f" The measures are {note}."
+    if n_unanswered := queries.n_unanswered:
+        lead += f" Nothing was retrieved for {counted(n_unanswered, 'query', 'queries')}."
     is_sample = queries.n_queries < n_queries
     return render(
         "evaluation.html.j2",
         {
             "title": title,
-            "lead": _describe_evaluation(frames["summary"], queries, n_queries, is_weighted),
+            "lead": lead,
             "tables": {
                 anchor: PageTable.of(frame, CAPTION.format(QUERIES[anchor]))
                 for anchor, frame in frames.items()
@@ -261,27 +273,6 @@ def render_evaluation(
             "data": _tabulate_queries(queries),
         },
     )
-
-
-def _describe_evaluation(
-    summary: tables.DataFrame, queries: Evaluation, n_queries: int, is_weighted: bool
-) -> str:
-    """Return the text below the title, which contains the numbers of queries and measures."""
-    parts = [
-        counted(n_queries, "query", "queries"),
-        counted(len(queries.per_query), "measure", "measures"),
-        *(
-            f"{name} {text.fixed(mean_over_queries(shares, queries.weights))}"
-            for name, shares in (queries.judged or {}).items()
-        ),
-    ]
-    lead = ", ".join(parts) + ("; queries are weighted." if is_weighted else ".")
-    n_undefined = dict(zip(summary["measure"], summary["n_undefined"], strict=True))
-    if note := text.note_undefined(n_undefined, n_queries):
-        lead += f" The measures are {note}."
-    if n_unanswered := queries.n_unanswered:
-        lead += f" Nothing was retrieved for {counted(n_unanswered, 'query', 'queries')}."
-    return lead
 
 
 def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
@@ -297,6 +288,11 @@ def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
         for name, values in queries.per_query.items()
     ]
     if queries.weights is not None:
-        weights = text.round_for_json(queries.weights[kept])
-        columns.append({"name": "Weight", "kind": "plain", "values": weights})
+        columns.append(
+            {
+                "name": "Weight",
+                "kind": "plain",
+                "values": text.round_for_json(queries.weights[kept]),
+            }
+        )
     return {"ids": list(map(text.label, queries.query_ids[kept])), "columns": columns}

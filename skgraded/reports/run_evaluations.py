@@ -222,8 +222,9 @@ def make_truth(joined: Joined, judgments: Entries) -> Judgments:
     """Create Judgments with the grades of a run that was joined with qrels."""
     is_measured = joined.sizes > 0
     starts = np.append(0, np.cumsum(joined.sizes[is_measured]))
-    query_ids = judgments.query_ids[is_measured]
-    return Judgments(Truth(joined.grade, joined.grade.dtype, query_ids, None, starts))
+    return Judgments(
+        Truth(joined.grade, joined.grade.dtype, judgments.query_ids[is_measured], None, starts)
+    )
 
 
 def _name_runs(runs: Any) -> Mapping[str, Any]:

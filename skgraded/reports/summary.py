@@ -597,8 +597,10 @@ def check_summaries(reports: Mapping[str, Any], are_merged: bool = False) -> Non
     name_of_label: dict[str, str] = {}
     for name, report in reports.items():
         if not isinstance(report, Mergeable):
-            kind = type(report).__name__
-            raise TypeError(f"{name} must be a Summary; got {kind}. Pass Summary.of(evaluation).")
+            raise TypeError(
+                f"{name} must be a Summary; got {type(report).__name__}. Pass "
+                "Summary.of(evaluation)."
+            )
         for label in report.labels:
             if label in name_of_label:
                 raise ValueError(

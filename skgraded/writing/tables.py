@@ -4,6 +4,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Iterable, Mapping
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -161,8 +162,11 @@ def fitting(table: Any, output: str) -> dict[str, list[Any]]:
 
 def join_limits(table: Any) -> dict[str, list[Any]]:
     """Merge the columns of lower and upper limits into a single column of intervals."""
-    names = {"ci_low": "interval"}
-    joined = {names.get(name, name): list(table[name]) for name in table if name != "ci_high"}
+    joined = {
+        "interval" if name == "ci_low" else name: list(table[name])
+        for name in table
+        if name != "ci_high"
+    }
     if "interval" in joined:
         joined["interval"] = list(map(Interval, joined["interval"], table["ci_high"]))
     return joined
@@ -202,7 +206,11 @@ def latex(
     digits = check_whole_number(digits, "digits", 0)
     columns, are_numbers = zip(
         *_format_columns(
-            table, _escape_latex, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", digits=digits
+            table,
+            methodcaller("translate", _LATEX),
+            r"\textbf{{{}}}",
+            r"\textsuperscript{{{}}}",
+            digits=digits,
         ),
         strict=True,
     )
@@ -216,7 +224,7 @@ def latex(
             longtable=len(rows) > SHORT_TABLE,
             column_format="".join("r" if is_number else "l" for is_number in are_numbers),
         )
-    return text + (f"\\par{{\\footnotesize {_escape_latex(note)}}}\n" if note else "")
+    return text + (f"\\par{{\\footnotesize {note.translate(_LATEX)}}}\n" if note else "")
 
 
 def aligned(table: Tabular) -> str:
@@ -318,7 +326,3 @@ def escape_markdown(text: str) -> str:
     """Escape characters that Markdown would interpret as HTML or formatting."""
     escaped = text.translate(_MARKDOWN)
     return _OUTER_UNDERSCORES.sub(lambda match: match[0].replace("_", r"\_"), escaped)
-
-
-def _escape_latex(text: str) -> str:
-    return text.translate(_LATEX)

@@ -1,7 +1,7 @@
 """Write names, numbers and the results of comparisons as text."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -86,9 +86,9 @@ def list_values(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name}={value:.{DIGITS}f}" for name, value in values.items())
 
 
-def note_undefined(n_undefined: Mapping[str, int], n_queries: int) -> str:
+def note_undefined(n_undefined: Iterable[int], n_queries: int) -> str:
     """Return a note on the highest share of undefined queries, or "" if it is at most a tenth."""
-    shares = {n / max(n_queries, 1) for n in n_undefined.values()}
+    shares = {n / max(n_queries, 1) for n in n_undefined}
     if not shares or max(shares) <= NOTED_SHARE:
         return ""
     up_to = "up to " if len(shares) > 1 else ""
