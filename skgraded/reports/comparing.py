@@ -443,6 +443,7 @@ def compare_rows(
     The p-values `p` are nan if there is no test.
     """
     test, correction, level = settings.test, settings.correction, settings.level
+    sizes = {segment: part.n_queries for segment, part in parts.items()}
     sample: Any = {
         name: np.array([getattr(row, name) for row in samples])
         for name in PairedSample._fields[:-2]
@@ -488,7 +489,7 @@ def compare_rows(
         "ci_high": ci_high,
         "p_value": p,
         "p_adjusted": p_adjusted,
-        "n_queries": np.array([parts[segment].n_queries for segment in keys["segment"]]),
+        "n_queries": np.array([sizes[segment] for segment in keys["segment"]]),
         "n_defined": n,
         **({"n_clusters": n_units} if has_clusters else {}),
         **{name: sample[name] for name in ("wins", "ties", "losses", "n_undefined")},

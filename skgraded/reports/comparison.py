@@ -656,10 +656,10 @@ def _collect_query_data(comparison: Comparison, board: Leaderboard) -> dict[str,
     spread = np.fmax.reduce(first) - np.fmin.reduce(first)
     kept = np.sort(np.argsort(-spread, kind="stable")[:limit])
     return {
-        "ids": list(map(text.label, comparison.query_ids[kept])),
-        "systems": list(map(text.label, systems)),
+        "ids": text.labels(comparison.query_ids[kept]),
+        "systems": text.labels(systems),
         "letters": list(board.letters.values()),
-        "measures": list(map(text.label, comparison.measures)),
+        "measures": text.labels(comparison.measures),
         "baseline": systems.index(baseline),
         "values": [
             text.round_for_json(of_systems[order][:, kept])

@@ -295,4 +295,4 @@ def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
                 "values": text.round_for_json(queries.weights[kept]),
             }
         )
-    return {"ids": list(map(text.label, queries.query_ids[kept])), "columns": columns}
+    return {"ids": text.labels(queries.query_ids[kept]), "columns": columns}

@@ -57,6 +57,11 @@ def make_heading(measure: str, segment: object) -> str:
     return measure if segment is None else f"{measure} in {label(segment)}"
 
 
+def labels(names: Iterable[Any]) -> list[str]:
+    """Return query ids, systems or measures as texts."""
+    return list(map(label, names))
+
+
 def shortened(name: object, width: int = NAME) -> str:
     """Shorten a name to at most `width` characters by replacing its middle with "…"."""
     text = label(name)

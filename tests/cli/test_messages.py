@@ -252,7 +252,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (
         FOLDER,
         "evaluate parts --document-column query",
-        "Query 1 contains document 1 more than once. Remove .* or pass --duplicates drop to count",
+        "Query 1 contains document 1 more than once. Remove .* or pass --duplicates drop to keep",
     ),
     (FOLDER, "compare parts --test t", "at least two runs or two --score-column options"),
     (

@@ -411,7 +411,7 @@ PREFERENCES = [
     ("prior", lambda: preferences(prior=2), V, "prior must be a finite number"),
     ("discount", lambda: preferences(discount="square"), V, "discount must be one of"),
     ("cycles", lambda: preferences(cycles="drop"), V, "cycles must be one of"),
-    ("items", lambda: preferences(items="recommended"), T, '"judged" or "predicted"; got .recom'),
+    ("items", lambda: preferences(items="recommended"), T, 'predicted" or a .*; got .recom'),
     ("items of one user", lambda: preferences(items={"ann": ["a"]}), V, r"items .*\(1 of 2 quer"),
     (
         "few weights",
