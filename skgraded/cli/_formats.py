@@ -250,8 +250,7 @@ def find_missing(systems: Systems) -> tuple[str, Any] | None:
         if isinstance(report, Evaluation)  # all systems in a folder have the same queries
     }
     queries = dict.fromkeys(chain.from_iterable(ids.values()))
-    missing = ((name, q) for name, known in ids.items() for q in queries if q not in known)
-    return next(missing, None)
+    return next(((name, q) for name, known in ids.items() for q in queries if q not in known), None)
 
 
 def _describe_undefined(systems: Systems) -> list[str]:
@@ -263,8 +262,9 @@ def _describe_undefined(systems: Systems) -> list[str]:
     if len(systems) > 1 and len(set(numbers.values())) == 1:
         numbers = {"each system": next(iter(numbers.values()))}
     texts = "; ".join(f"{name}: {text}" for name, text in numbers.items() if text)
-    heading = "Undefined queries (their value is the parameter undefined)"
-    return [f"{heading}: {texts}."] if texts else []
+    return (
+        [f"Undefined queries (their value is the parameter undefined): {texts}."] if texts else []
+    )
 
 
 # CSV, JSON and pages -----------------------------------------------------------------------------

@@ -257,26 +257,6 @@ def render_evaluation(
         lead += f" The measures are {note}."
     if n_unanswered := queries.n_unanswered:
         lead += f" Nothing was retrieved for {counted(n_unanswered, 'query', 'queries')}."
-    is_sample = queries.n_queries < n_queries
-    return render(
-        "evaluation.html.j2",
-        {
-            "title": title,
-            "lead": lead,
-            "tables": {
-                anchor: PageTable.of(frame, CAPTION.format(QUERIES[anchor]))
-                for anchor, frame in frames.items()
-            },
-            "sections": {anchor: anchor.capitalize() for anchor in (*frames, "queries")},
-            "n_queries": n_queries,
-            "kept": f"the lowest by {'each measure' if is_sample else next(iter(queries.per_query))}",
-            "data": _tabulate_queries(queries),
-        },
-    )
-
-
-def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
-    """Return the data for the script that renders the query table."""
     first = next(iter(queries.per_query.values()))
     kept = np.sort(np.argsort(first, kind="stable")[:MAX_QUERIES])
     columns: list[dict[str, Any]] = [
@@ -295,4 +275,19 @@ def _tabulate_queries(queries: Evaluation) -> dict[str, Any]:
                 "values": text.round_for_json(queries.weights[kept]),
             }
         )
-    return {"ids": text.labels(queries.query_ids[kept]), "columns": columns}
+    is_sample = queries.n_queries < n_queries
+    return render(
+        "evaluation.html.j2",
+        {
+            "title": title,
+            "lead": lead,
+            "tables": {
+                anchor: PageTable.of(frame, CAPTION.format(QUERIES[anchor]))
+                for anchor, frame in frames.items()
+            },
+            "sections": {anchor: anchor.capitalize() for anchor in (*frames, "queries")},
+            "n_queries": n_queries,
+            "kept": f"the lowest by {'each measure' if is_sample else next(iter(queries.per_query))}",
+            "data": {"ids": text.labels(queries.query_ids[kept]), "columns": columns},
+        },
+    )
