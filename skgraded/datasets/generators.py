@@ -88,14 +88,10 @@ def make_ranking(
     relevance = np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
     relevance += (QUERY_EFFECT * rng.standard_normal(n_queries))[qid]
     relevance += NOISE * rng.standard_normal(len(qid))
-    return X, _grades(relevance, n_levels), qid
-
-
-def _grades(relevance: np.ndarray, n_levels: int) -> np.ndarray:
-    """Convert relevance to grades; the share of grade g > 0 is proportional to (n_levels - g)²."""
+    # The share of a grade g > 0 is proportional to (n_levels - g)².
     shares = np.arange(n_levels - 1, 0, -1.0) ** 2
     below = IRRELEVANT + (1 - IRRELEVANT) * np.append(0, np.cumsum(shares[:-1])) / shares.sum()
-    return np.searchsorted(np.quantile(relevance, below), relevance)
+    return X, np.searchsorted(np.quantile(relevance, below), relevance), qid
 
 
 def make_swapped_rankings(

@@ -64,11 +64,6 @@ class SearchFolds:
         """Return the weighted mean over all queries."""
         return mean_over_queries(self.average_tests(values), self.judgments.weights)
 
-    def average_folds(self, values: np.ndarray) -> list[float]:
-        """Return the weighted mean of `values` over the test queries of each fold."""
-        folds = range(len(self.splits))
-        return [self.average(np.where(self.fold == fold, values, np.nan)) for fold in folds]
-
     def make_evaluation(self, result: "CandidateResult") -> Evaluation:
         """Return the values of a candidate on the tested queries as an Evaluation."""
         values = {

@@ -513,11 +513,15 @@ def _tabulate_results(
     for measure in folds.measures:
         name = "score" if len(folds.measures) == 1 else measure.name
         arrays = [result.values[measure.name] for result in results]
-        fold_means = np.array([folds.average_folds(values) for values in arrays])
-        for number, column in enumerate(fold_means.T):
-            table[f"split{number}_test_{name}"] = column
+        fold_means = [
+            np.array(
+                [folds.average(np.where(folds.fold == i, values, np.nan)) for values in arrays]
+            )
+            for i in range(len(folds.splits))
+        ]
+        table |= {f"split{i}_test_{name}": means for i, means in enumerate(fold_means)}
         table[f"mean_test_{name}"] = np.array([folds.average(values) for values in arrays])
-        spread = np.ma.masked_invalid(fold_means).std(axis=1)
+        spread = np.ma.masked_invalid(np.column_stack(fold_means)).std(axis=1)
         table[f"std_test_{name}"] = spread.filled(np.nan)
         table[f"rank_test_{name}"] = ranks.copy()
     rounds = [result.rounds for result in results]
