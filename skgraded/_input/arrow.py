@@ -17,7 +17,6 @@ from skgraded._kernels.strings import copy_texts, hash_texts
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
 
 # pre_buffer=True would keep all compressed columns of a Parquet file in memory.
 # pre_buffer=True also uses I/O threads, which can abort the process at exit (apache/arrow#34314).
@@ -59,19 +58,16 @@ def as_arrow(part: Any, names: Mapping[str, str]) -> pa.Table:
     columns = {}
     for name, argument in names.items():
         try:
-            columns[name] = (_convert_polars if is_polars else _convert_pandas)(part[name])
+            if is_polars and str(part[name].dtype) == "Object":
+                # Arrow would store the memory addresses of Python objects.
+                raise TypeError("cast it to another polars type.")
+            columns[name] = part[name].to_arrow() if is_polars else _convert_pandas(part[name])
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             raise TypeError(
                 f"Column {name!r} with dtype {part[name].dtype} cannot be converted to a single "
                 f"Arrow type, as required for {argument}: {error}"
             ) from None
     return pa.table(columns)
-
-
-def _convert_polars(series: "pl.Series") -> Any:
-    if str(series.dtype) == "Object":  # Arrow would store the memory addresses of Python objects
-        raise TypeError("cast it to another polars type.")
-    return series.to_arrow()
 
 
 def _convert_pandas(series: "pd.Series") -> pa.Array:

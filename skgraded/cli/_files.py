@@ -129,7 +129,14 @@ def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
             line = DATA.search(file.peek(HEAD).removeprefix(BOM))
             is_letor = line is not None and LETOR_LINE.match(line[0])
             _refuse_unavailable(args, LETOR if is_letor else RUNS)
-            evaluations = (_evaluate_letor if is_letor else _evaluate_run_files)(file, args)
+            if is_letor:
+                data = read_letor(file)
+                scores = {
+                    name: read_scores(_open_source(path)) for name, path in args.systems.items()
+                }
+                evaluations = _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args)
+            else:
+                evaluations = _evaluate_run_files(file, args)
     evaluations = {name: rename_columns(ev, args.columns) for name, ev in evaluations.items()}
     return evaluations, evaluations
 
@@ -158,12 +165,6 @@ def _evaluate_run_files(file: BinaryIO, args: Namespace) -> dict[str, Evaluation
         unjudged_documents=args.unjudged_documents or "irrelevant",
         identical_ids="drop" if args.drop_identical_ids else "keep",
     )
-
-
-def _evaluate_letor(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
-    data = read_letor(file)
-    scores = {name: read_scores(_open_source(path)) for name, path in args.systems.items()}
-    return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args)
 
 
 def _evaluate_table(source: File, args: Namespace) -> dict[str, Evaluation]:

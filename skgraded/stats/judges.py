@@ -87,7 +87,11 @@ def jackknife(
     squares = (values - values.mean()) ** 2
     variance = (n - 1) / n * squares.sum()
     if variance <= ROUNDING**2 or abs(estimate) == 1:
-        n_trials = 2 * count_effective_queries(grades, query)
+        # Kish's effective number of queries, in which each query is weighted by the expected
+        # disagreement between its grades and randomly drawn grades
+        _, codes, counts = np.unique(grades, return_inverse=True, return_counts=True)
+        weights = np.bincount(np.tile(query, 2), 1 - counts[codes] / len(grades))
+        n_trials = 2 * float(weights.sum() ** 2 / np.sum(weights**2))
     else:
         kurtosis = n * np.sum(squares**2) / squares.sum() ** 2
         # Satterthwaite's approximation of the degrees of freedom, at most n - 1
@@ -109,17 +113,6 @@ def compute_exact_interval(estimate: float, n: float, level: float) -> Confidenc
     low = betaincinv(x, n - x + 1, tail) if x > 0 else 0.0
     high = betaincinv(x + 1, n - x, 1 - tail) if x < n else 1.0
     return ConfidenceInterval(float(1 - 2 * high), float(1 - 2 * low))
-
-
-def count_effective_queries(grades: np.ndarray, query: np.ndarray) -> float:
-    """Return Kish's effective number of queries for the grades of two judges.
-
-    Each query is weighted by the expected disagreement between its grades and randomly drawn
-    grades, so queries that contain only the most frequent grade have a low weight.
-    """
-    _, codes, counts = np.unique(grades, return_inverse=True, return_counts=True)
-    weights = np.bincount(np.tile(query, 2), 1 - counts[codes] / len(grades))
-    return float(weights.sum() ** 2 / np.sum(weights**2))
 
 
 class GradePairs:
