@@ -171,7 +171,7 @@ def convert_columns(
         table[names[2]], side, name=number, n=n, expected=query, row_name=name_rows(lines)
     )
     documents = table[names[1]]
-    if np.isnan(numbers).any():  # rows without a grade are dropped, so they may lack a document
+    if np.isnan(numbers).any():  # rows without a grade are dropped, so they do not need a document
         pairs = zip(_as_list(documents), np.isnan(numbers).tolist(), strict=True)
         documents = ["?" if is_dropped and is_empty(text) else text for text, is_dropped in pairs]
     documents = _read_documents(documents, document, n, query)

@@ -322,7 +322,7 @@ def _split_error(query: object, *places: str) -> ValueError:
 
 
 def evaluate_items(items: list[Item], job: Job) -> Measured:
-    """Evaluate the rows in `items`, and add the results to the per-query values in `items`.
+    """Evaluate all rows in `items`; join their values with the values already in `items`.
 
     The items come from `evaluate_parts`, and must contain all rows and values of their queries. If
     a query was evaluated in two parts, raise a ValueError that names it.

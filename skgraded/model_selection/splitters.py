@@ -212,7 +212,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
 
 def _parse_times(texts: np.ndarray, place: str) -> np.ndarray:
-    """Convert ISO 8601 text to times in UTC; reject other text, which may not sort by time."""
+    """Convert ISO 8601 text to times in UTC; reject other text, because it may sort differently."""
     import pandas as pd
 
     texts = np.array([str(text) for text in texts], dtype=object)

@@ -131,7 +131,7 @@ def compare(
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
         id. For Summaries, the `by` with which they were evaluated.
     progress : bool, default=False
-        Whether to show a progress bar for the resamples; requires tqdm.
+        Whether to show a progress bar; requires tqdm.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def compare(
         - ``difference``: ``mean`` minus ``baseline_mean``,
         - ``ci_low``, ``ci_high``: Student's t interval for the difference (``ci_method`` "t"),
         - ``p_value``, ``p_adjusted``: p-values before and after the correction; nan without a test,
-        - ``n_queries``: number of all queries (of the segment if `by` is set),
+        - ``n_queries``: number of queries (in the segment if `by` is set),
         - ``n_defined``: number of queries with values for both systems and a positive weight,
         - ``n_clusters`` (with clusters),
         - ``wins``, ``ties``, ``losses``: number of queries with d > 0, d = 0 and d < 0,

@@ -227,7 +227,7 @@ class Comparison(Report):
     def _tabulate_outcomes(self, max_loss: float) -> Rows:
         """Return the columns of `Comparison.outcomes`, plus ``segment`` and ``n_needed``.
 
-        ``n_needed`` is the number of queries that would decide the outcome, all else being equal.
+        ``n_needed`` is the number of queries needed to decide the outcome, all else being equal.
         """
         if self.baseline is None:
             raise ValueError("outcomes requires a baseline: call compare with baseline=.")

@@ -444,7 +444,7 @@ def judge_outcomes(
     """Compare differences (system minus baseline) with the largest acceptable loss.
 
     Return columns: the one-sided limits ``low`` and ``high``, the ``outcome``, and ``n_needed``,
-    the smallest number of units that would decide the outcome, all else being equal, or nan if no
+    the smallest number of units needed to decide the outcome, all else being equal, or nan if no
     number suffices. See `Comparison.outcomes`. A standard error of 0 means that all differences in
     a row are equal.
     """
