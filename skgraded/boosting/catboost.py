@@ -227,7 +227,8 @@ class _CatBoostMetric(_Metric, BoostingMetric):
     """A metric that reads the labels of all data sets from the Pools in the first round.
 
     CatBoost passes only labels and predictions, so the metric identifies the data set by its
-    labels. Each training run copies the metric, so a copy reads the Pools of a single run.
+    labels. Each training run makes its own copy of the metric, so each copy reads the Pools of only
+    one run.
     """
 
     def __init__(self, measure: Measure, group_id: ArrayLike, eval_group_id: ArrayLike) -> None:

@@ -79,8 +79,8 @@ def _merge_sizes(differences: np.ndarray, reach: np.ndarray) -> np.ndarray:
 class Moments:
     """Count, range and exact sums of values v with weights w.
 
-    The exact product of two floats has too many digits for a float, so the product w · v for each
-    query is rounded to a float u. Then Σ w u, Σ u² and Σ u v are sums of exact products.
+    The product w · v for each query is rounded to a float u. Each term of Σ w u, Σ u² and Σ u v is
+    then a product of only two floats, and these products are summed exactly.
     """
 
     n: int
