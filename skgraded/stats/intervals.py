@@ -84,10 +84,11 @@ def compute_t_interval(estimate: MeanEstimate | Moments, level: float) -> Confid
 def compute_t_limits(estimates: MeanEstimate | Moments, level: Numbers) -> tuple[Any, Any]:
     """Return the limits of t intervals; the fields of the estimates may be arrays."""
     with np.errstate(over="ignore", invalid="ignore"):
-        reach = compute_t_reach(estimates.n_units, level) * estimates.standard_error
-        is_identical = are_identical(estimates) & (estimates.n_units > 1)
-        low = np.where(is_identical, estimates.lowest, estimates.mean - reach)
-        return low, np.where(is_identical, estimates.highest, estimates.mean + reach)
+        n_units, mean = estimates.n_units, estimates.mean
+        reach = compute_t_reach(n_units, level) * estimates.standard_error
+        is_identical = are_identical(estimates) & (n_units > 1)
+        low = np.where(is_identical, estimates.lowest, mean - reach)
+        return low, np.where(is_identical, estimates.highest, mean + reach)
 
 
 def estimate_mean(
