@@ -451,7 +451,7 @@ def number_validator(
 ) -> Callable[[Any], Any]:
     """Return a validator for numbers from `low` to `high`.
 
-    `above` excludes `low` itself, and `below` excludes `high` itself.
+    `low` itself is excluded if `above` is true, and `high` itself if `below` is true.
     """
 
     def validate_number(value: Any) -> float | None:

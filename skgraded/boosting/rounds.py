@@ -50,8 +50,8 @@ class BoostingMetric:
     def compute_sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
         """Return three sums for each measure, as an array of shape (3, n_measures).
 
-        The rows contain the sum of the weighted values, the sum of the weights of these values, and
-        the sum of the weights of the queries for which the measure is defined.
+        Row 0 contains the sums of the weighted values, row 1 the sums of the weights of these
+        values, and row 2 the sums of the weights of the queries for which the measure is defined.
         """
         scores = read_predictions(preds, judgments.n_rows)
         all_values = score_queries(self.measures, judgments, scores)

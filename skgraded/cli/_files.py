@@ -46,7 +46,7 @@ LETOR_LINE = re.compile(rb"\s*\S+\s+qid:")
 
 
 def find_kind(paths: Sequence[str]) -> str:
-    """Return the file type; LETOR files have the type RUNS, because no file is opened to check."""
+    """Return the file type without opening a file; LETOR files therefore have the type RUNS."""
     if len(paths) > 1:
         return RUNS
     is_pattern = glob.has_magic(paths[0]) and not os.path.exists(paths[0])
@@ -100,7 +100,7 @@ def _refuse_unavailable(args: Namespace, kind: str) -> None:
 def evaluate_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     """Evaluate the systems; return a report of all systems and a dict of reports by system.
 
-    The report of all systems is a Summary or Summaries for a folder, and otherwise the dict itself.
+    For a folder, the report of all systems is a Summary or Summaries; otherwise, it is the dict.
     """
     if args.kind != RUNS:
         _refuse_unavailable(args, args.kind)

@@ -83,7 +83,7 @@ class Pairs:
         return more
 
     def iterate_sides(self, items: list[Hashable], number: np.ndarray) -> Iterator[list[Side]]:
-        """Yield the items above and below each item in the closure, including the item itself.
+        """Yield the items above and below each item in the closure; both include the item itself.
 
         See the comment above `iterate_blocks`.
         """

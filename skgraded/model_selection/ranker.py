@@ -405,7 +405,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         group: ArrayLike | None,
         suffix: str = "",
     ) -> tuple[Rows, Queries]:
-        """Check the arguments; return the rows, without the query column, and the queries."""
+        """Check the arguments; return the rows (without the query column) and the queries."""
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
         grades, grade_type = read_grades(y, y_name, n, X_name)
         refuse_bad_grades(grades, y_name, allow_negative=allow_negative)

@@ -269,7 +269,7 @@ class FittedQueries(NamedTuple):
     stopped_on: np.ndarray  # hashes of validation queries that were not used for fitting
 
     def find_shared(self, ids: np.ndarray, layout: Layout) -> list[int]:
-        """Return the positions of ids seen during fit, or [] if `fit` received the same rows.
+        """Return the positions of ids seen during fit; if the rows are those of the fit, return [].
 
         The rows are assumed to be those of the fit if the queries, query sizes and sums of grades
         are equal.

@@ -592,7 +592,7 @@ def check_summaries(reports: Mapping[str, Any], are_merged: bool = False) -> Non
     """Raise an error unless the reports have the same settings and distinct labels.
 
     Reports to be merged must have the same `by`, and either all or none must have weights. If
-    reports are only compared, equal weights are treated like no weights.
+    reports are only compared, a report whose weights are all equal counts as unweighted.
     """
     name_of_label: dict[str, str] = {}
     for name, report in reports.items():

@@ -66,7 +66,7 @@ def check_rng(rng: Rng) -> None:
 
 
 def are_identical(estimate: MeanEstimate | Moments) -> Any:
-    """Return True if all values are equal up to rounding errors or their range is nan."""
+    """Return True if the range of the values is nan, or 0 up to rounding errors."""
     largest = np.maximum(np.abs(estimate.lowest), np.abs(estimate.highest))
     return ~(estimate.highest - estimate.lowest > ROUNDING * largest)
 
