@@ -170,7 +170,8 @@ def refuse_library(measure: object) -> None:
 
     XGBoost estimators would call the measure once per query or once for all rows, and minimize it.
     LightGBM and CatBoost are recognized when they copy a dict or list of parameters that contains
-    the measure. They are allowed to copy other objects that contain it, such as a custom metric.
+    the measure. If they copy another object that contains it, such as a custom metric, there is no
+    error.
     """
     frame = find_calling_frame(PACKAGE)
     while frame.f_back and frame.f_globals.get("__name__") == "copy":

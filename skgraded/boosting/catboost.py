@@ -224,7 +224,7 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 
 
 class _CatBoostMetric(_Metric, BoostingMetric):
-    """A metric that reads the labels of all data sets from the Pools in the first round.
+    """A metric that, in the first round, reads the labels of all data sets from the Pools.
 
     CatBoost passes only labels and predictions, so the metric identifies the data set by its
     labels. Each training run makes its own copy of the metric, so each copy reads the Pools of only

@@ -309,7 +309,7 @@ def _run_command(args: Namespace) -> tuple[str, Rows | None]:
 
 
 def _add_implied(args: Namespace) -> Namespace:
-    """Return the options together with implied options, the measures and the system names."""
+    """Return the options, with implied options, the measures and the system names added."""
     names = choose_names(args.texts or (), args.names)
     by = args.by[0] if args.by and len(args.by) == 1 else args.by
     implied = {"names": names, "ties": args.ties or (names and "trec"), "by": by}

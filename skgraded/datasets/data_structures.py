@@ -471,7 +471,7 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _select_split(content: Mapping[str, Any], split: str | None) -> Any:
-    """Return the predictions for one subset and split from the content of an MTEB file."""
+    """Return the predictions in an MTEB file's content for one subset and one split."""
     parts = {
         f"{subset}/{name}": predictions
         for subset, splits in content.items()

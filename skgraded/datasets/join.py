@@ -238,7 +238,7 @@ def check_join_options(**options: str | None) -> None:
 
 
 def _read_sources(sources: object, argument: str) -> dict[str, Entries]:
-    """Convert the qrels of each judge, or each run, to Entries; errors name the judge or run."""
+    """Convert each judge's qrels, or each run, to Entries; errors name the judge or run."""
     if not isinstance(sources, Mapping):
         raise TypeError(
             f"Argument {argument} must be a mapping with names as keys, such as {{'human': "

@@ -251,7 +251,7 @@ def _plan_mean(measure: Ranked, values: np.ndarray, layout: Layout) -> Plan:
 class _DefinedAsZero(base.Relevance):
     """Base class for precision and other measures that are 0 if no document is relevant.
 
-    Queries without a relevant document are undefined only if `undefined` is 1 or nan.
+    If `undefined` is 1 or nan, queries without a relevant document are undefined instead.
     """
 
     def _undefined(self, layout: Layout) -> np.ndarray:

@@ -521,7 +521,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 def _refuse_splits_of_rows(estimator: object) -> None:
     """Raise a TypeError if any part of the estimator tunes or validates on random rows.
 
-    Estimators that only train on random samples of rows, such as forests, are accepted.
+    Estimators that draw random rows for training only, such as forests, are accepted.
     """
     inside = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
     for part in [estimator, *inside]:

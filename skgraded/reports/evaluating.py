@@ -266,8 +266,8 @@ def warn_of_grades_from_1(judgments: Judgments, unjudged_documents: str | None =
 
     Return whether a warning was issued.
 
-    Such grades are probably star ratings. If any unjudged documents count as irrelevant, they have
-    the grade 0, so there is no warning.
+    Such grades are probably star ratings. There is no warning if some documents are unjudged and
+    count as irrelevant, because their grade is then 0.
     """
     layout = get_layout(judgments)
     present = layout.counts > 0

@@ -225,7 +225,7 @@ def resample_tau(
 
 
 def rank_means(means: np.ndarray) -> np.ndarray:
-    """Return the ranks of the means, averaged over ties. All ranks are nan if any mean is nan."""
+    """Return the ranks of the means, with average ranks for ties; all are nan if any mean is nan."""
     return (signs(means[:, None], means).sum(axis=1) + len(means) + 1) / 2
 
 
