@@ -57,7 +57,8 @@ def _number_blocks(
 ) -> tuple[Any, ...]:
     """Return the number of rows, the first row of each block of equal ids, and the encoded ids.
 
-    If the first rows are None, the id of each row is encoded; otherwise, one id per block is.
+    For some types of ids, there are no blocks: None is returned instead of the first rows, and
+    the id of each row is encoded. Otherwise, one id per block is encoded.
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:

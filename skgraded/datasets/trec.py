@@ -345,7 +345,7 @@ def _convert_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: boo
 
 
 def _has_falling_scores(text: bytes) -> bool:
-    """Return whether, anywhere in the first 100 lines, the score falls while the rank rises."""
+    """Return whether, anywhere in the first 100 lines, the score falls as the rank number grows."""
     rows = [text_files.split_line(line, 5) for line in text.split(b"\n", 100)[:100]]
     for row, following in pairwise(row for row in rows if len(row) == 6):
         numbers = text_files.try_parse(text_files.parse_floats, [*row[3:5], *following[3:5]])

@@ -376,7 +376,7 @@ def accepts_unjudged(measure: Measure | type[Measure]) -> bool:
 
 
 def accepts_negative(measure: Measure) -> bool:
-    """Return whether a measure accepts negative grades, because only the grades' order matters."""
+    """Return whether the grades may be negative, which requires that only their order matters."""
     return measure._is_of_order and getattr(measure, "threshold", 0.0) is not None
 
 

@@ -53,7 +53,7 @@ def cross_evaluate(
 ) -> CrossEvaluation:
     """Cross-validate a ranker and evaluate its out-of-fold predictions per query.
 
-    The queries of each fold are scored by a clone of the ranker fitted on the other folds.
+    The queries of each fold are scored by a clone of the ranker, fitted on the other folds.
 
     Parameters
     ----------

@@ -167,9 +167,9 @@ def check_cross_validation(
 ) -> RankerOnRows:
     """Check the arguments for cross-validation; return the ranker together with the judged rows.
 
-    If `qid` and `group` are None, the queries are read from the source specified by the `qid` of
-    the ranker or, if that is None, of the splitter `cv`. Columns of X named by `qid` or the
-    splitter are not features, unless the ranker names them too.
+    If the arguments `qid` and `group` are None, the queries are read from the source that the
+    ranker specifies or, if it specifies none, the splitter `cv`. Columns of X that the argument
+    `qid` or the splitter names are not features, unless parameters of the ranker name them too.
     """
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
     methods = check_response_method(response_method)

@@ -318,7 +318,7 @@ def _compare_with_limits(
 ) -> dict[str, np.ndarray]:
     """Return the limits, and whether each value is outside them, as columns keyed by name.
 
-    Values outside the limits only because of rounding errors are treated as inside.
+    A value that is outside the limits only because of rounding errors counts as inside.
     """
     _, lower, upper = limits.T
     is_within = (lower <= values) & (values <= upper) | np.isnan(lower + values)

@@ -143,7 +143,7 @@ R = TypeVar("R", bound=Mergeable)
 
 
 def add_label(report: R, label: str | None) -> R:
-    """Return a copy with only the label `label`, or the report itself if `label` is None."""
+    """Return a copy whose only label is `label`, or the report itself if `label` is None."""
     if label is None:
         return report
     check_kind(label, str, "label")
