@@ -225,7 +225,7 @@ class Counts:
 
 
 def read_examination(rows: Impressions, bias: PositionBias | ArrayLike) -> np.ndarray:
-    """Return the examination of each position; it must be known for all clicked positions."""
+    """Return examination probabilities, which must be known and positive for clicked positions."""
     examination = bias.examination if isinstance(bias, PositionBias) else column(bias, "bias")
     refuse_invalid(
         examination,

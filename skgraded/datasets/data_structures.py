@@ -37,7 +37,7 @@ from skgraded.datasets.entries import Entries, make_empty_run, name_rows
 from skgraded.datasets.text_files import parse_cell
 
 DOCUMENT_TYPES = (Mapping, list, tuple, np.ndarray, set, frozenset)  # for the documents of a query
-RANK = "rank"  # name of the rank column in a run; ranks are compared with the scores
+RANK = "rank"  # name of the rank column in a run; ranks are checked against the scores
 FEW = 30  # a dict of dicts with more keys than this is not a table
 EXACT = 2**53  # float64 represents all integers up to this value exactly
 RATINGS = ("ratings", "judgmentratings")  # keys under which a query may list its judged documents

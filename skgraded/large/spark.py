@@ -252,7 +252,7 @@ def _map_batches(
 
 
 def _check_text(value: object) -> str:
-    """Return a measure as a string; raise an error if the string cannot be parsed."""
+    """Convert a measure to a string; raise an error if it cannot be parsed back into a measure."""
     as_measure(str(value))  # raises an error if the measure contains a function
     return str(value)
 

@@ -278,7 +278,7 @@ class QuerySource:
 def locate_columns(
     table: FeatureTable, sources: Iterable[QuerySource], unless_named_by: object = None
 ) -> list[TableColumn]:
-    """Locate the sources that are columns of a table, except those named by an estimator."""
+    """Return the columns of a table that `sources` refer to, except those named by an estimator."""
     columns = [column for column in (source.locate(table) for source in sources) if column]
     if not columns or unless_named_by is None:
         return columns

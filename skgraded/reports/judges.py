@@ -399,8 +399,8 @@ def _compare_systems(
 ) -> dict[str, tuple[Comparison, Comparison]]:
     """Compare the systems by the trusted judge's grades, and by the grades of every other judge.
 
-    Return both comparisons for each of the other judges; they use only the queries that this judge
-    and the trusted judge have graded.
+    For each of the other judges, return both comparisons, computed only from the queries graded by
+    both that judge and the trusted judge.
     """
     measures, unjudged = rule
     has_grades = {name: np.bincount(query, ~np.isnan(y)) > 0 for name, y in grades.items()}

@@ -83,7 +83,7 @@ def _estimate_critical_values(
     scale = np.sqrt(rng.chisquare(n_queries - 1, N_DRAWS) / (n_queries - 1))
     critical = np.full(len(covariance), np.inf)
     for c in range(len(covariance)):
-        # Variances of the differences from candidate c; mere rounding errors become 0
+        # Variances of the differences from candidate c; those within rounding error of 0 become 0
         sums = np.diag(covariance) + covariance[c, c]
         variances = sums - 2 * covariance[c]
         error = np.sqrt(np.where(variances > 1e-12 * sums, variances, 0.0))

@@ -189,7 +189,7 @@ def verdict(leads: Sequence[Lead], n_segments: int) -> str:
         for i, lead in enumerate(leads)
         if i < n_segments
         or lead.leaders
-        # leads[i % n_segments] is the lead of the first measure in the same segment.
+        # leads[i % n_segments] is the lead on the first measure for the same segment.
         and set(lead.leaders).isdisjoint(leads[i % n_segments].leaders)
     ]
     texts = [_describe_lead(lead) for lead in shown[:MOST_LEADS]]
@@ -252,7 +252,7 @@ def describe_lacking(heading: str, names: Sequence[str]) -> str:
 
 
 def describe_pair(row: Row, level: float, correction: str, is_tested: bool) -> str:
-    """Describe a row in which `system` has the higher mean; `correction` follows the p-value."""
+    """Describe a row in which `system` has the higher mean; append `correction` to the p-value."""
     # A rank test can favor the system with the lower mean.
     relation = "is significantly better than" if row["has_winner"] else "differs significantly from"
     if not row["is_significant"]:
