@@ -218,7 +218,9 @@ class Layout:
             ranks = np.where(np.isnan(grades), np.nan, ranks + 1.0)
             chunks = run_chunks(partial(lay_out, ranks, order, starts, self.codes), starts)
         levels, counts, n_levels, n_unknown, _ = zip(*chunks, strict=True)
-        self.levels, self.counts, self.n_levels = map(np.concatenate, (levels, counts, n_levels))
+        if len(chunks) > 1:  # a single chunk is not copied
+            levels, counts, n_levels = ((np.concatenate(x),) for x in (levels, counts, n_levels))
+        self.levels, self.counts, self.n_levels = levels[0], counts[0], n_levels[0]
         if self.has_negative:
             self.levels = np.append(distinct[0], distinct)[self.levels.astype(np.intp)]
         self.level_starts: np.ndarray = starts_of(self.n_levels)

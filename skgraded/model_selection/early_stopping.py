@@ -183,10 +183,10 @@ def _find_rows(
 
 def check_arguments(
     ranker: QueryRanker, adapter: Adapter, fit_params: dict[str, Any], validation: dict[str, Any]
-) -> dict[str, Any]:
-    """Check the settings; return the arguments for validation.
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Check the settings; return the arguments for the estimator and those for validation.
 
-    If the validation set is in LightGBM's form, move it from `fit_params` to `validation`.
+    A validation set in LightGBM's form is among the arguments for validation.
     """
     if "eval_X" in fit_params:
         raise TypeError(
@@ -206,7 +206,8 @@ def check_arguments(
             )
         X_val, y_val = sets[0]
         validation = validation | {"X_val": X_val, "y_val": y_val, "group_val": all_sizes[0]}
-        del fit_params["eval_set"], fit_params["eval_group"]
+        of_validation = ("eval_set", "eval_group")
+        fit_params = {name: fit_params[name] for name in fit_params if name not in of_validation}
     if kind is not None:
         is_splitter, setting = kind == "splitter", ranker.early_stopping
         shown = f"{type(setting).__name__}(…)" if is_splitter else str(setting)
@@ -218,4 +219,4 @@ def check_arguments(
             f"Validation arguments, such as {next(iter(validation))}, require X_val and "
             "early_stopping=True in QueryRanker."
         )
-    return validation
+    return fit_params, validation

@@ -141,7 +141,9 @@ class RankerOnRows:
         else:
             splitter = check_cv(cv)
         splits = split_queries(splitter, self.X, self.y, ids, query_of_row, "cv")
-        for fold, (train, test) in enumerate(splits if cluster is not None else []):
+        if cluster is None:
+            return splits
+        for fold, (train, test) in enumerate(splits):
             shared = np.intersect1d(codes[query_of_row[train]], codes[query_of_row[test]])
             if len(shared):
                 example = plain(distinct[shared[0]])

@@ -266,7 +266,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         arguments = zip(VALIDATION, (X_val, y_val, qid_val, sample_weight_val), strict=True)
         validation: dict[str, Any] = {name: value for name, value in arguments if value is not None}
         if validation or fit_params or self.early_stopping is not False:
-            validation = early_stopping.check_arguments(self, adapter, fit_params, validation)
+            fit_params, validation = early_stopping.check_arguments(
+                self, adapter, fit_params, validation
+            )
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
         table = as_table(X)
         self._queries = QuerySource(self.qid)
@@ -409,8 +411,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
         grades, grade_type = read_grades(y, y_name, n, X_name)
         refuse_bad_grades(grades, y_name, allow_negative=allow_negative)
-        if adapter.grade_limit is not None and (not suffix or self.refit):
-            highest, advice = adapter.grade_limit
+        grade_limit = adapter.grade_limit if not suffix or self.refit else None
+        if grade_limit is not None:
+            highest, advice = grade_limit
             refused = (grades < 0) | (grades > highest) | (grades != np.floor(grades))
             if refused.any():
                 row, limit = int(np.argmax(refused)), f" ≤ {highest}" if highest < np.inf else ""
@@ -464,10 +467,12 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _check_features(self, X: FeatureTable, name: str = "X") -> None:
         names, known = column_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and names != known.tolist():
-            known = known.tolist()
+            known, passed, seen = known.tolist(), set(names), set(known)
             lists = {
-                "unseen at fit time": [name for name in names if name not in known],
-                "seen at fit time, yet now missing": [name for name in known if name not in names],
+                "unseen at fit time": [column for column in names if column not in seen],
+                "seen at fit time, yet now missing": [
+                    column for column in known if column not in passed
+                ],
             }
             if any(lists.values()):
                 raise ValueError(

@@ -530,10 +530,10 @@ def as_query_ids(ids: Any) -> np.ndarray:
     if len(ids) == 0:
         return ids if is_kept else np.empty(0, dtype=object)
     # For ascending integers and distinct strings, these checks are faster than `query_codes`.
-    if is_kept and (
-        (ids.dtype.kind in "iu" and ids.ndim == 1 and (ids[1:] > ids[:-1]).all())
-        or (ids.dtype.kind == "O" and set(map(type, ids)) == {str} and len(set(ids)) == len(ids))
-    ):
+    if is_kept and ids.dtype.kind in "iu" and ids.ndim == 1 and (ids[1:] > ids[:-1]).all():
+        return ids
+    are_strings = is_kept and ids.dtype.kind == "O" and set(map(type, ids)) == {str}
+    if are_strings and len(set(ids)) == len(ids):
         return ids
     codes, distinct = query_codes(ids, name="query_ids")
     if len(distinct) < len(codes):
