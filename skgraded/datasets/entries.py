@@ -100,7 +100,7 @@ class Entries:
         if self.are_distinct:
             return np.empty((2, 0), dtype=np.intp)
         query_codes, document = self.query_codes.astype(np.intp), self.document
-        order, starts = sort_by_query(query_codes, query_codes.max(initial=-1) + 1)
+        order, starts = sort_by_query(query_codes, int(query_codes.max(initial=-1)) + 1)
         if order is not None:
             query_codes, document = query_codes[order], document[order]
         if isinstance(document, np.ndarray) and document.dtype == object:  # fast path
