@@ -395,29 +395,17 @@ class ClickLog:
             return np.array([(row * of_click).sum() for row in by_system]) / totals[-1]
 
         means = average_clusters(np.ones(n), examination)
-        reason, resampled = "", np.empty((0, len(means)))
-        if n < FEWEST_CLUSTERS:
-            reason = (
-                f"the log has only {n} {UNITS[clusters]}, and comparisons need {FEWEST_CLUSTERS}"
-            )
-        elif n_resamples:
-            samples = []
-            with show_progress(progress, n_resamples, desc="resamples") as advance:
-                for weights in draw_weights(n, n_resamples, rng):
-                    drawn = counts.estimate(weights) if counts else examination
-                    samples.append(average_clusters(weights, drawn))
-                    advance(1)
-            resampled = np.array(samples)
-            resampled = resampled[~np.isnan(resampled).any(axis=1)]
-            n_left_out = n_resamples - len(resampled)
-            if n_left_out > MOST_LEFT_OUT * n_resamples:
-                resampled = resampled[:0]
-                reason = (
-                    f"{n_left_out} of {n_resamples} resamples have clicks at a position whose "
-                    "examination cannot be estimated"
-                )
-        if reason:
-            warn_user(f"The limits and p-values are nan, because {reason}: use a longer log.")
+        resampled = resample_means(
+            lambda weights: average_clusters(
+                weights, counts.estimate(weights) if counts else examination
+            ),
+            len(systems),
+            n,
+            UNITS[clusters],
+            n_resamples,
+            rng,
+            progress,
+        )
         return tables.frame(
             {
                 "system": systems,
@@ -430,6 +418,42 @@ class ClickLog:
 
 
 # Comparisons of rankers --------------------------------------------------------------------------
+
+
+def resample_means(
+    average: Callable[[np.ndarray], np.ndarray],
+    n_systems: int,
+    n_clusters: int,
+    unit: str,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+    progress: bool,
+) -> np.ndarray:
+    """Return the means of each resample, given a function that computes them from weights.
+
+    If there are too few clusters or valid resamples, warn and return an array without rows.
+    """
+    reason, resampled = "", np.empty((0, n_systems))
+    if n_clusters < FEWEST_CLUSTERS:
+        reason = f"the log has only {n_clusters} {unit}, and comparisons need {FEWEST_CLUSTERS}"
+    elif n_resamples:
+        samples = []
+        with show_progress(progress, n_resamples, desc="resamples") as advance:
+            for weights in draw_weights(n_clusters, n_resamples, rng):
+                samples.append(average(weights))
+                advance(1)
+        resampled = np.array(samples)
+        resampled = resampled[~np.isnan(resampled).any(axis=1)]
+        n_left_out = n_resamples - len(resampled)
+        if n_left_out > MOST_LEFT_OUT * n_resamples:
+            resampled = resampled[:0]
+            reason = (
+                f"{n_left_out} of {n_resamples} resamples have clicks at a position whose "
+                "examination cannot be estimated"
+            )
+    if reason:
+        warn_user(f"The limits and p-values are nan, because {reason}: use a longer log.")
+    return resampled
 
 
 def compute_limits(

@@ -223,11 +223,10 @@ def _randomization(
 
 
 def _compute_p_of_flips(
-    rows: np.ndarray, n_resamples: int | None, rng: Any, advance: Advance
+    rows: np.ndarray, n_resamples: int | None, rng: np.random.Generator | None, advance: Advance
 ) -> np.ndarray:
     """Compute p-values from random sign flips, or from all flips if `n_resamples` is None."""
     n = rows.shape[1]
-    flips = _yield_all_flips(n) if n_resamples is None else _draw_flips(n, n_resamples, rng)
     columns = np.ascontiguousarray(rows.T)
     sizes = np.abs(columns)
     slack: Any = SLACK * sizes.sum(axis=0)
@@ -236,7 +235,7 @@ def _compute_p_of_flips(
     is_hiding = (sizes.max(axis=0) > WIDE * smallest).any()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
     n_drawn = 0
-    for flipped in flips:
+    for flipped in _yield_flips(n, n_resamples, rng):
         reductions = _product(flipped, columns)  # each flip reduces the sum by twice this value
         if is_hiding:
             slack = SLACK * _product(flipped, sizes)
@@ -256,16 +255,17 @@ def _product(flipped: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
 
 
-def _yield_all_flips(n: int) -> Iterator[np.ndarray]:
-    for first, last in _split_resamples(n, 2**n):
-        yield np.arange(first, last)[:, None] >> np.arange(n) & 1
-
-
-def _draw_flips(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+def _yield_flips(
+    n: int, n_resamples: int | None, rng: np.random.Generator | None
+) -> Iterator[np.ndarray]:
+    """Yield batches of random sign flips, or of all flips if the last two arguments are None."""
     n_bytes = -(-n // 8)
-    for first, last in _split_resamples(n, n_resamples):
-        bits = np.frombuffer(rng.bytes((last - first) * n_bytes), np.uint8).reshape(-1, n_bytes)
-        yield np.unpackbits(bits, axis=1, count=n)
+    for first, last in _split_resamples(n, 2**n if n_resamples is None else n_resamples):
+        if rng is None:
+            yield np.arange(first, last)[:, None] >> np.arange(n) & 1
+        else:
+            bits = np.frombuffer(rng.bytes((last - first) * n_bytes), np.uint8)
+            yield np.unpackbits(bits.reshape(-1, n_bytes), axis=1, count=n)
 
 
 def _split_resamples(n: int, n_resamples: int) -> Iterator[tuple[int, int]]:
